@@ -1,0 +1,273 @@
+"""The exact split of a table into accepted and quarantined rows, with reasons.
+
+Pandera runs over an eager frame with `lazy=True`; a LazyFrame would only have its schema checked.
+Every check is a row-wise expression: checks that return one row, or a plain bool, misreport in
+Pandera 0.35, and `drop_invalid_rows` drops without a report. Keys are checked outside Pandera,
+because a duplicate with identical content is "already there" and one with different content is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from crucible_batch.contracts.conform import SHOWN_CHARACTERS, row_json
+from crucible_batch.contracts.table import Column, Kind, Table
+
+if TYPE_CHECKING:
+    import pandera.polars as pa
+
+ID_CHARACTERS = 256
+TEXT_BYTES = 2**20
+CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+WORKSPACE = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+
+
+@dataclass(frozen=True)
+class Split:
+    """A table split in two; every row handed in is in exactly one part.
+
+    Attributes:
+        accepted: Good rows: the contract columns that were found, and the meta columns.
+        quarantined: Bad rows: the same columns; `_reasons` is not empty, `_row` is the row as JSON.
+        n_already_there: Later copies of identical rows, which are in neither part.
+    """
+
+    accepted: pl.DataFrame
+    quarantined: pl.DataFrame
+    n_already_there: int = 0
+
+
+def split(table: Table, frame: pl.DataFrame) -> Split:
+    """Check every row against the contract of `table`.
+
+    Args:
+        table: The contract.
+        frame: Conformed and completed rows (`conform`, `complete`), with the meta columns.
+
+    Returns:
+        Accepted and quarantined rows; a row may carry several reasons `column: check: value`.
+
+    Raises:
+        TypeError: `frame` is lazy, of which Pandera would check only the schema.
+    """
+    if not isinstance(frame, pl.DataFrame):
+        raise TypeError("split() takes a collected frame: Pandera checks no data of a LazyFrame")
+    if frame.is_empty():
+        return Split(frame, frame)
+    return _part(frame, _failures(table, frame))
+
+
+def reject(frame: pl.DataFrame, where: pl.Expr, reason: pl.Expr) -> Split:
+    """Quarantine the rows of `frame` for which `where` holds (null does not), with `reason`."""
+    fails = (
+        frame.with_row_index("_at")
+        .filter(where)
+        .select(pl.col("_at").cast(pl.Int64), reason.alias("_reason"))
+    )
+    return _part(frame, fails)
+
+
+def split_duplicates(table: Table, frame: pl.DataFrame) -> Split:
+    """Resolve keys that occur more than once in one input.
+
+    Identical rows: the first stays, the later ones count as already there. Different content:
+    every row of the key is quarantined with `duplicate_key`.
+    """
+    key = [name for name in table.key if name in frame.columns]
+    content = [name for name in table.content if name in frame.columns]
+    if not frame.select(key).is_duplicated().any():
+        return Split(frame, frame.clear())
+    first = frame.unique(content, keep="first", maintain_order=True)
+    shown = pl.concat_str(
+        [pl.col(name).cast(pl.String).fill_null("null") for name in key if name != "workspace_id"],
+        separator=", ",
+    ).str.slice(0, SHOWN_CHARACTERS)
+    clash = pl.struct(key).is_duplicated()
+    keys = first.filter(clash).select(key).unique()
+    clashing = frame.join(keys, on=key, how="semi", nulls_equal=True, maintain_order="left")
+    kept = first.join(keys, on=key, how="anti", nulls_equal=True, maintain_order="left")
+    parts = reject(
+        clashing, pl.lit(value=True), pl.format("{}: duplicate_key: {}", pl.lit(key[-1]), shown)
+    )
+    return Split(kept, parts.quarantined, frame.height - kept.height - clashing.height)
+
+
+def _part(frame: pl.DataFrame, fails: pl.DataFrame) -> Split:
+    """Split `frame` by row position: `fails` has `_at` (from 0) and `_reason`."""
+    indexed = frame.with_row_index("_at").with_columns(pl.col("_at").cast(pl.Int64))
+    reasons = fails.unique(maintain_order=True).group_by("_at", maintain_order=True).agg("_reason")
+    joined = indexed.join(reasons, on="_at", how="left", maintain_order="left").with_columns(
+        _reasons=pl.col("_reasons").list.concat(pl.col("_reason").fill_null([]))
+    )
+    bad = pl.col("_reasons").list.len() > 0
+    quarantined = joined.filter(bad).drop("_at", "_reason")
+    quarantined = quarantined.with_columns(_row=pl.coalesce("_row", row_json(quarantined)))
+    return Split(joined.filter(~bad).drop("_at", "_reason"), quarantined)
+
+
+def _failures(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """Row position and reason of everything Pandera finds."""
+    import pandera.polars as pa
+
+    try:
+        pandera_schema(table).validate(frame.select(table.names), lazy=True)
+    except pa.errors.SchemaErrors as errors:
+        return _reasons(table, errors.failure_cases, frame)
+    return pl.DataFrame(schema={"_at": pl.Int64(), "_reason": pl.String()})
+
+
+def _reasons(table: Table, cases: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    stray = cases.filter(pl.col("index").is_null())
+    if stray.height:  # a schema-level failure: conform() should have refused the file
+        raise AssertionError(f"{table.name}: rows were not conformed: {stray.to_dicts()[:3]}")
+    rules = {rule.name: rule.column for rule in table.rules}
+    column = pl.coalesce(
+        "column", pl.col("check").replace_strict(rules, default=None, return_dtype=pl.String)
+    )
+    cases = cases.select(
+        _at=pl.col("index").cast(pl.Int64),
+        column=column,
+        check=pl.col("check").replace({"not_nullable": "null"}),
+        value=pl.when(pl.col("column").is_not_null()).then(pl.col("failure_case")),
+    )
+    # A value that did not parse is null by now: the parse reason says more than "null".
+    parsed = frame.select(
+        pl.int_range(pl.len(), dtype=pl.Int64).alias("_at"), pl.col("_reasons")
+    ).filter(pl.col("_reasons").list.len() > 0)
+    told = parsed.explode("_reasons").select(
+        "_at", column=pl.col("_reasons").str.split(": ").list.first()
+    )
+    cases = cases.join(told.unique(), on=["_at", "column"], how="anti", maintain_order="left")
+    # A rule names its column; its value is looked up there, not in the whole row.
+    values = {rule.column for rule in table.rules if rule.column in frame.columns}
+    if values:
+        looked_up = frame.select(
+            pl.int_range(pl.len(), dtype=pl.Int64).alias("_at"),
+            *[pl.col(name).cast(pl.String).alias(f"_value_{name}") for name in sorted(values)],
+        )
+        cases = cases.join(looked_up, on="_at", how="left", maintain_order="left").with_columns(
+            value=pl.coalesce(
+                "value",
+                *[pl.when(pl.col("column") == n).then(f"_value_{n}") for n in sorted(values)],
+            )
+        )
+    shown = pl.col("value").str.slice(0, SHOWN_CHARACTERS).fill_null("null")
+    return cases.select("_at", _reason=pl.format("{}: {}: {}", "column", "check", shown)).sort(
+        "_at", maintain_order=True
+    )
+
+
+@lru_cache(maxsize=256)
+def pandera_schema(table: Table) -> pa.DataFrameSchema:
+    """The contract of `table` as a Pandera schema, built once."""
+    import pandera.polars as pa
+
+    return pa.DataFrameSchema(
+        {column.name: _pandera_column(column) for column in table.columns},
+        checks=[
+            pa.Check(
+                _row_check(lambda _, expr=rule.expr: expr),  # type: ignore[misc]
+                name=rule.name,
+                error=rule.name,
+                ignore_na=False,
+                description=rule.description,
+            )
+            for rule in table.rules
+        ],
+        name=table.name,
+        description=table.description,
+        strict=True,
+    )
+
+
+def _row_check(build: Callable[[str], pl.Expr]) -> Callable[[pa.PolarsData], pl.LazyFrame]:
+    def check(data: pa.PolarsData) -> pl.LazyFrame:
+        return data.lazyframe.select(build(data.key))
+
+    return check
+
+
+def _pandera_column(column: Column) -> pa.Column:
+    import pandera.polars as pa
+
+    checks = [
+        pa.Check(_row_check(lambda key, f=f: f(pl.col(key))), name=name, error=name)  # type: ignore[misc]
+        for name, f in _checks(column)
+    ]
+    return pa.Column(
+        column.dtype,
+        checks=checks,
+        nullable=column.nullable,
+        description=column.description,
+    )
+
+
+Test = Callable[[pl.Expr], pl.Expr]
+
+
+def _checks(column: Column) -> list[tuple[str, Test]]:
+    """Named conditions of a single value; null passes here (nullability is Pandera's own)."""
+    checks = [*_KIND_CHECKS.get(column.kind, [])]
+    if column.name == "workspace_id":
+        checks.append(("not_a_workspace_name", lambda c: c.str.contains(WORKSPACE)))
+    if column.allowed:
+        allowed = list(column.allowed)
+        checks.append((f"not one of {', '.join(allowed)}", lambda c: c.is_in(allowed)))
+    low, high = column.low, column.high
+    if low is not None and high is not None:
+        checks.append((f"not in {low:g}..{high:g}", lambda c: c.is_between(low, high)))
+    elif low is not None:
+        checks.append((f"below {low:g}", lambda c: c >= low))
+    return checks
+
+
+_TEXT: list[tuple[str, Test]] = [("text_too_long", lambda c: c.str.len_bytes() <= TEXT_BYTES)]
+_KIND_CHECKS: dict[Kind, list[tuple[str, Test]]] = {
+    Kind.ID: [
+        ("blank", lambda c: c.str.strip_chars() != ""),
+        ("id_too_long", lambda c: c.str.len_chars() <= ID_CHARACTERS),
+        ("control_character", lambda c: ~c.str.contains(CONTROL)),
+    ],
+    Kind.TEXT: _TEXT,
+    Kind.NONBLANK: [("blank", lambda c: c.str.strip_chars() != ""), *_TEXT],
+    Kind.JSON: _TEXT,
+    Kind.WORDS: [
+        ("null_in_list", lambda c: ~c.list.eval(pl.element().is_null()).list.any()),
+        (
+            "text_too_long",
+            lambda c: (
+                c.list.eval(pl.element().str.len_bytes()).list.max().fill_null(0) <= TEXT_BYTES
+            ),
+        ),
+    ],
+    Kind.FLOAT: [("not_finite", lambda c: c.is_finite())],
+}
+
+
+def count_reasons(quarantined: pl.DataFrame) -> list[str]:
+    """Say which reasons occur, most frequent first, each with its first place.
+
+    Returns:
+        Lines such as `grade: not in 0..3: 7 (2 rows, first at qrels.parquet row 4)`.
+    """
+    grouped = (
+        quarantined.select("_source_file", "_source_row", "_reasons")
+        .explode("_reasons")
+        .with_columns(
+            kind=pl.col("_reasons").str.splitn(": ", 3).struct.rename_fields(["c", "k", "v"])
+        )
+        .unnest("kind")
+        .group_by("c", "k", maintain_order=True)
+        .agg(pl.len().alias("n"), pl.col("_reasons", "_source_file", "_source_row").first())
+        .sort("n", descending=True, maintain_order=True)
+    )
+    return [
+        f"{row['_reasons']} ({row['n']:,} row{'s' if row['n'] != 1 else ''}, "
+        f"first at {row['_source_file']} row {row['_source_row']})"
+        for row in grouped.iter_rows(named=True)
+    ]

@@ -1,0 +1,196 @@
+"""Settings of a store and of a workspace, read strictly: an unknown key is an error, never ignored.
+
+`<root>/crucible.toml` speaks for all workspaces; `<root>/<workspace>/settings.toml` overrides it key
+by key. What is not written there has the default shown here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from crucible_batch.errors import UsageError, suggestion
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Positive = Annotated[int, Field(ge=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+
+class Scoring(_Section):
+    """What scoring reads; part of every evaluation's identity."""
+
+    ks: tuple[Positive, ...] = Field((5, 10), description="cut-offs of the @k metrics")
+    relevant_at: int = Field(2, ge=1, le=3, description="smallest grade that counts as relevant")
+    llm_lanes: tuple[str, ...] | Literal["all"] = Field(
+        "all", description="llm judges whose grades count, or all"
+    )
+    error_threshold: Share = Field(
+        0.05, description="share of errored or absent results above which a run is degraded"
+    )
+
+
+class Statistics(_Section):
+    """How two runs are compared."""
+
+    min_items: Positive = Field(20, description="fewer units get no verdict")
+    small_sample: Positive = Field(40, description="fewer units are labelled small sample")
+    seed: int = Field(20_240_229, ge=0, description="root seed of every resampling")
+    n_resamples: int = Field(10_000, ge=1_000, description="bootstrap resamples and sign flips")
+    adjust: Literal["holm", "bh", "by"] = Field("holm", description="adjustment of headline p's")
+
+
+class Machine(_Section):
+    """How much of the machine to use; never changes a number."""
+
+    memory_limit: str = Field(
+        "1GB", pattern=r"^\d+(\.\d+)?\s?[KMGT]i?B$", description="memory DuckDB may take to sort"
+    )
+    bucket_rows: int = Field(
+        500_000, ge=10_000, description="ranking rows scored at a time; bounds memory"
+    )
+
+
+class Settings(_Section):
+    """Everything that can be set."""
+
+    scoring: Scoring = Scoring()
+    statistics: Statistics = Statistics()
+    machine: Machine = Machine()
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of all settings that can change a number."""
+        return _digest(self.model_dump(exclude={"machine"}))
+
+    @property
+    def scoring_hash(self) -> str:
+        """SHA-256 of the settings that scoring reads."""
+        statistics = self.statistics.model_dump(exclude={"adjust"})
+        scoring = self.scoring.model_dump(exclude={"relevant_at"})
+        return _digest({"scoring": scoring, "statistics": statistics})
+
+
+def _digest(content: dict[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load_settings(root: Path, workspace: str | None = None) -> Settings:
+    """Read the settings of a store, or of one workspace in it.
+
+    Raises:
+        UsageError: A file is not TOML, or has an unknown key or a value out of range; it names the
+            file, the line and the nearest known key.
+    """
+    files = [root / "crucible.toml"]
+    if workspace is not None:
+        files.append(root / workspace / "settings.toml")
+    merged: dict[str, Any] = {}
+    for file in files:
+        if file.exists():
+            content = _parse(file)
+            _validated(content, file)  # each file alone, so that a fault is told where it stands
+            merged = _overlay(merged, content)
+    return Settings.model_validate(merged)
+
+
+def _overlay(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    mixed = dict(base)
+    for key, value in over.items():
+        both = isinstance(value, dict) and isinstance(mixed.get(key), dict)
+        mixed[key] = _overlay(mixed[key], value) if both else value
+    return mixed
+
+
+def _parse(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{file} is not valid TOML",
+            problems=[str(error)],
+            fix="Text needs quotes; sections look like [scoring].",
+        ) from error
+
+
+def _validated(content: dict[str, Any], file: Path) -> None:
+    try:
+        Settings.model_validate(content)
+    except ValidationError as error:
+        text = file.read_text(encoding="utf-8")
+        raise UsageError(
+            f"{file} has settings that cannot be used",
+            problems=[_problem(fault, text) for fault in error.errors()],
+            fix="`crucible docs settings` lists every setting with its default.",
+        ) from error
+
+
+def _problem(fault: Any, text: str) -> str:  # noqa: ANN401 (pydantic's ErrorDetails, a TypedDict)
+    where = ".".join(str(part) for part in fault["loc"])
+    line = _line_of(str(fault["loc"][-1]), text)
+    at = f"line {line}: " if line else ""
+    if fault["type"] == "extra_forbidden":
+        return f"{at}unknown setting {where!r}. {suggestion(where, _known())}"
+    return f"{at}{where}: {fault['msg']} (got {fault['input']!r})"
+
+
+def _line_of(key: str, text: str) -> int | None:
+    pattern = re.compile(rf"^\s*\[?{re.escape(key)}\b")
+    return next(
+        (n for n, line in enumerate(text.splitlines(), start=1) if pattern.match(line)), None
+    )
+
+
+def _known() -> list[str]:
+    sections = {name: info.annotation for name, info in Settings.model_fields.items()}
+    return [
+        *sections,
+        *[
+            f"{section}.{key}"
+            for section, model in sections.items()
+            if isinstance(model, type) and issubclass(model, BaseModel)
+            for key in model.model_fields
+        ],
+    ]
+
+
+def described() -> list[tuple[str, str, str]]:
+    """Every setting as (section.key, default as TOML, description), in order."""
+    rows = []
+    for section, info in Settings.model_fields.items():
+        model = info.annotation
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            rows += [
+                (f"{section}.{key}", _toml(field.default), field.description or "")
+                for key, field in model.model_fields.items()
+            ]
+    return rows
+
+
+def _toml(value: object) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+
+
+def template() -> str:
+    """Text of a new crucible.toml: every setting, commented out, with its default."""
+    lines = [
+        "# Settings for all workspaces of this store. A workspace overrides them, key by key,",
+        "# in <workspace>/settings.toml. Unknown keys are refused. Remove a # to change a default.",
+    ]
+    section = ""
+    for name, default, description in described():
+        head, key = name.split(".")
+        if head != section:
+            section = head
+            lines += ["", f"[{section}]"]
+        lines += [f"# {description}", f"# {key} = {default}"]
+    return "\n".join(lines) + "\n"
