@@ -1,0 +1,80 @@
+"""Read any mix of inputs of one verb into chunks of contract tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from crucible_batch.errors import ContractError
+from crucible_batch.formats.chunk import Chunk, Findings, Reading
+from crucible_batch.formats.goldset import read_goldset
+from crucible_batch.formats.ids import with_assertion_ids
+from crucible_batch.formats.jsonl import read_jsonl
+from crucible_batch.formats.parquet import read_parquet
+from crucible_batch.formats.sources import Format, Source
+from crucible_batch.formats.topics import read_topics
+from crucible_batch.formats.trec import Lane, read_trec_qrels, read_trec_run
+from crucible_batch.formats.verbs import MAY_BE_EMPTY, Verb
+
+
+def read(sources: Sequence[Source], verb: Verb, *, lane: Lane | None = None) -> Reading:
+    """Read `sources` lazily.
+
+    Args:
+        sources: Identified files (`sources.find`), in any mix of formats.
+        verb: What is loaded.
+        lane: Who gave the grades of TREC qrels, which do not say it themselves; human if None.
+
+    Returns:
+        Chunks to be consumed once, and the findings they fill.
+
+    Raises:
+        ContractError: While the chunks are consumed: an input is damaged, breaks its contract as a
+            whole, or has no row.
+    """
+    findings = Findings()
+    return Reading(
+        _counted(_chunks(sources, verb, lane or Lane(), findings), findings, sources), findings
+    )
+
+
+def _chunks(
+    sources: Sequence[Source], verb: Verb, lane: Lane, findings: Findings
+) -> Iterator[Chunk]:
+    trec = [source for source in sources if source.format is Format.TREC]
+    for source in sources:
+        if source.format is Format.PARQUET:
+            yield from read_parquet(source, verb, findings)
+        elif source.format is Format.JSONL:
+            yield from read_jsonl(source, verb, findings)
+        elif source.format is Format.GOLDSET:
+            yield from read_goldset(source, findings)
+        elif source.format is Format.TOPICS:
+            yield from read_topics(source, findings)
+        elif verb is Verb.QRELS:
+            yield from read_trec_qrels(source, findings, lane)
+    if trec and verb is Verb.RUN:  # together: a ranking may be spread over files
+        yield from read_trec_run(trec, findings)
+
+
+def _with_ids(chunk: Chunk) -> Chunk:
+    if chunk.table != "golden_assertions":
+        return chunk
+    return Chunk(chunk.table, with_assertion_ids(chunk.frame))
+
+
+def _counted(
+    chunks: Iterator[Chunk], findings: Findings, sources: Sequence[Source]
+) -> Iterator[Chunk]:
+    """Pass chunks on, count their rows, and refuse inputs that have none."""
+    for raw in chunks:
+        chunk = _with_ids(raw)
+        findings.n_rows[chunk.table] = findings.n_rows.get(chunk.table, 0) + chunk.frame.height
+        yield chunk
+    without = findings.reported - findings.n_rows.keys() - MAY_BE_EMPTY
+    if without or not findings.n_rows:
+        what = f"rows of {', '.join(sorted(without))}" if without else "rows"
+        raise ContractError(
+            f"There are no {what} in the input",
+            problems=[source.name for source in sources],
+            fix="write the files again, or leave the empty ones out",
+        )
