@@ -51,7 +51,7 @@ def column_of(column: Column, values: list[Any]) -> tuple[pl.Series | None, dict
     if kinds <= CLEAN.get(column.kind, frozenset()):
         try:
             series = pl.Series(column.name, values, dtype=column.dtype)
-        except OverflowError:  # an integer beyond 64 bits
+        except (OverflowError, TypeError):  # an integer beyond 64 bits
             return _checked(column, values)
         if column.kind is not Kind.FLOAT or series.is_finite().all():
             return series, {}

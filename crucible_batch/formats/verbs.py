@@ -103,6 +103,8 @@ def choose_table(path: Path, verb: Verb, columns: Collection[str]) -> str | None
     """
     if named := named_table(path.name, verb):
         return named
+    if not columns:
+        return None
     folder = path.parent.name
     fitting = [name for name in VERB_TABLES[verb] if fits(TABLES[name], columns)]
     if folder in fitting:
