@@ -1,0 +1,42 @@
+"""DuckDB connections of the store: in memory, with a memory limit, without tricks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How much of the machine a sort may take.
+
+    Attributes:
+        memory_limit: DuckDB's limit, e.g. `1GB`; larger sorts spill to disk.
+        threads: Threads of a sort; None takes every core.
+    """
+
+    memory_limit: str = "1GB"
+    threads: int | None = None
+
+    @contextmanager
+    def connect(self, spill: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open an in-memory database that spills into `spill` and sorts nulls first."""
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": self.memory_limit,
+            "temp_directory": str(spill),
+            "default_null_order": "nulls_first",
+            "python_enable_replacements": False,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
+        if self.threads:
+            config["threads"] = self.threads
+        connection = duckdb.connect(":memory:", config=config)
+        try:
+            yield connection
+        finally:
+            connection.close()

@@ -1,0 +1,167 @@
+"""Fingerprints: what rows, files and golden sets are, in 64 hex digits.
+
+A content fingerprint is a function of the values alone: not of files, row groups, row order, chunk
+sizes or the version of Polars or DuckDB. Its bytes are defined here and nowhere else:
+
+* rows are sorted by the key, nulls first, text by its UTF-8 bytes;
+* every column feeds three SHA-256 streams, one row after the other: *valid* (one byte per row,
+  0 null, 1 value), *lengths* (little-endian uint32 per row: bytes of a text, items of a list) and
+  *data* (little-endian int64, IEEE float64 with -0.0 as 0.0, one byte per Boolean, microseconds
+  since 1970 for a time, UTF-8 for text; a null is 0 or empty). A list feeds its items to three
+  streams of their own;
+* the fingerprint is SHA-256 over `crucible.rows.1 LF`, the number of rows, and per column its name
+  and the digests of its streams, as compact JSON.
+
+Independent streams per column are what makes the result independent of how rows come in pieces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crucible_batch.contracts import Table
+
+_FILE_BLOCK = 1 << 20
+
+
+def canonical_json(value: object) -> str:
+    """Return the one JSON text of a value: sorted keys, no spaces, UTF-8 kept as it is."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def text_sha256(text: str) -> str:
+    """Return the SHA-256 of a text's UTF-8 bytes, as 64 hex digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, as 64 hex digits; reads it in blocks."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_FILE_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def key_hash(prefix: str, length: int, parts: Sequence[object]) -> str:
+    """Return `prefix` + `length` hex digits of SHA-256 of the parts as a compact JSON list."""
+    return prefix + text_sha256(canonical_json(list(parts)))[:length]
+
+
+def qrel_id(workspace_id: str, query_id: str, target: str, source: str, judge: str) -> str:
+    """Return a judgment's id: `q` + 26 hex of SHA-256 of its key as a compact JSON list."""
+    return key_hash("q", 26, (workspace_id, query_id, target, source, judge))
+
+
+class RowFingerprint:
+    """A content fingerprint that takes rows piece by piece, in key order.
+
+    Memory: one piece. Rows of another order give another fingerprint, so sort first
+    (`content_fingerprint`) or read a file the store has sorted.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = {name: _ColumnStreams() for name in columns}
+        self.n_rows = 0
+
+    def update(self, rows: pa.Table | pa.RecordBatch) -> None:
+        """Add rows; columns that are not fingerprinted are ignored."""
+        for name, streams in self._columns.items():
+            column = rows.column(name)
+            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
+                streams.update(chunk)
+        self.n_rows += rows.num_rows
+
+    def hexdigest(self) -> str:
+        """Return the fingerprint of the rows so far, as 64 hex digits."""
+        body = [[name, streams.digests()] for name, streams in self._columns.items()]
+        return text_sha256("crucible.rows.1\n" + canonical_json([self.n_rows, body]))
+
+
+def content_fingerprint(rows: pl.DataFrame | Iterable[pl.DataFrame], table: Table) -> str:
+    """Return the fingerprint of rows given in any order and any pieces.
+
+    Args:
+        rows: Frames with the table's columns; `_commit` and other extra columns are ignored.
+        table: Contract that says which columns are content and which are the key.
+
+    Memory: the rows once, sorted. Files of any size go through `Snapshot.fingerprint`.
+    """
+    frames = [rows] if isinstance(rows, pl.DataFrame) else list(rows)
+    fingerprint = RowFingerprint(table.content)
+    if frames:
+        content = pl.concat([frame.select(table.content) for frame in frames])
+        content = content.sort(*table.key, nulls_last=False)
+        fingerprint.update(content.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return fingerprint.hexdigest()
+
+
+def combined_hash(parts: Mapping[str, object]) -> str:
+    """Return SHA-256 over the canonical JSON of named parts, e.g. one fingerprint per table."""
+    return text_sha256(canonical_json(dict(parts)))
+
+
+class _ColumnStreams:
+    """The three streams of one column, and those of its items when it holds lists."""
+
+    def __init__(self) -> None:
+        self._valid, self._lengths, self._data = (hashlib.sha256() for _ in range(3))
+        self._items: _ColumnStreams | None = None
+
+    def update(self, array: pa.Array) -> None:
+        if len(array) == 0:
+            return
+        n_null = array.null_count
+        valid = array.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8) if n_null else None
+        self._valid.update(_raw(np.ones(len(array), np.uint8) if valid is None else valid))
+        kind = array.type
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            self._lengths.update(_raw(_filled(pc.list_value_length(array), 0).astype("<u4")))
+            self._items = self._items or _ColumnStreams()
+            self._items.update(array.flatten())
+        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            self._update_text(array.fill_null("") if n_null else array)
+        else:
+            self._data.update(_raw(_fixed_width(array)))
+
+    def _update_text(self, array: pa.Array) -> None:
+        width = "<i8" if pa.types.is_large_string(array.type) else "<i4"
+        _, offsets_buffer, data_buffer = array.buffers()
+        offsets = np.frombuffer(offsets_buffer, width)[array.offset : array.offset + len(array) + 1]
+        self._lengths.update(_raw(np.diff(offsets).astype("<u4")))
+        if data_buffer is not None:
+            self._data.update(memoryview(data_buffer)[int(offsets[0]) : int(offsets[-1])])
+
+    def digests(self) -> list[Any]:
+        """Hex digests of the streams; items last, as a list of their own."""
+        own = [stream.hexdigest() for stream in (self._valid, self._lengths, self._data)]
+        return [*own, self._items.digests()] if self._items else own
+
+
+def _raw(values: np.ndarray[Any, Any]) -> memoryview:
+    return np.ascontiguousarray(values).data
+
+
+def _filled(array: pa.Array, value: object) -> np.ndarray[Any, Any]:
+    filled: np.ndarray[Any, Any] = array.fill_null(value).to_numpy(zero_copy_only=False)
+    return filled
+
+
+def _fixed_width(array: pa.Array) -> np.ndarray[Any, Any]:
+    """Return the values of a number, Boolean or time column, little-endian, nulls as zero."""
+    if pa.types.is_timestamp(array.type):
+        return _filled(array.cast(pa.timestamp("us", "UTC")).cast(pa.int64()), 0).astype("<i8")
+    if pa.types.is_boolean(array.type):
+        return _filled(array, False).astype(np.uint8)
+    if pa.types.is_floating(array.type):
+        return _filled(array, 0.0).astype("<f8") + 0.0
+    return _filled(array, 0).astype("<i8")

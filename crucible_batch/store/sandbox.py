@@ -1,0 +1,125 @@
+"""SQL of a person over one workspace: it can read what is in the workspace, and do nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from crucible_batch.contracts import Storage, Table
+from crucible_batch.errors import UnknownNameError, UsageError
+from crucible_batch.store.quoting import Names, fill, literal_glob
+from crucible_batch.store.snapshot import Snapshot
+
+_BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
+_EXPLAIN = re.compile(
+    rf"{_BLANK}explain\b{_BLANK}(?:analyze\b)?{_BLANK}(?:\([^)]*\))?", re.I | re.S
+)
+_READING = re.compile(rf"{_BLANK}\(*(?:select|from|with|pivot|unpivot)\b", re.I | re.S)
+_CATALOGUE = re.compile(
+    r"\b(?:show|information_schema|duckdb_\w+|pragma_\w+|sqlite_master)\b", re.I
+)
+_REFUSED = "only statements that read are allowed here: SELECT, FROM, WITH, DESCRIBE, SHOW, EXPLAIN"
+
+
+def run(query: str, snapshot: Snapshot) -> pl.DataFrame:
+    """Run one reading statement over the tables of a snapshot.
+
+    Raises:
+        UsageError: The statement is wrong, or would do more than read.
+        UnknownNameError: It names a table that is not there.
+    """
+    try:
+        check_reads_only(query)
+        with snapshot.staging.folder() as spill, _connect(query, snapshot, spill) as connection:
+            return _plain(connection.sql(query).pl())
+    except duckdb.CatalogException as error:
+        if missing := re.search(r"Table with name (\S+) does not exist", str(error)):
+            raise UnknownNameError("table", missing[1], tuple(snapshot.tables)) from error
+        raise UsageError(f"DuckDB refuses the query: {error}") from error
+    except duckdb.Error as error:
+        raise UsageError(f"DuckDB refuses the query: {error}") from error
+    except pl.exceptions.ComputeError as error:
+        raise UsageError(
+            f"A column of the result has a type that no table can hold: {error}",
+            fix="cast it in the query, e.g. my_interval::VARCHAR",
+        ) from error
+
+
+def check_reads_only(query: str) -> None:
+    """Refuse everything but one statement that reads.
+
+    EXPLAIN is judged by what it explains (EXPLAIN ANALYZE runs it), and a statement DuckDB rewrites
+    into several (PIVOT) by its first word, because COPY may contain one.
+
+    Raises:
+        UsageError: The statement writes, or there are several or none.
+        duckdb.Error: It cannot be parsed.
+    """
+    statements = duckdb.extract_statements(query)
+    if len(statements) != 1:
+        raise UsageError(f"One statement at a time, please: this is {len(statements)}")
+    kind = statements[0].type
+    if kind == duckdb.StatementType.EXPLAIN:
+        head = _EXPLAIN.match(query)
+        if head is None:
+            raise UsageError(_REFUSED)
+        check_reads_only(query[head.end() :])
+    elif kind == duckdb.StatementType.MULTI:
+        if not _READING.match(query):
+            raise UsageError(_REFUSED)
+    elif kind != duckdb.StatementType.SELECT:
+        raise UsageError(f"{kind.name} is refused: {_REFUSED}")
+
+
+@contextmanager
+def _connect(query: str, snapshot: Snapshot, spill: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    root = snapshot.layout.root
+    with snapshot.engine.connect(spill) as connection:
+        for view in _views(query, snapshot):
+            connection.execute(view)
+        connection.execute(fill("sandbox", directories=[f"{root}/", f"{literal_glob(root)}/"]))
+        yield connection
+
+
+def _views(query: str, snapshot: Snapshot) -> list[str]:
+    """Views of the tables the query names: a view costs a look at every file of its table."""
+    words = set(re.findall(r"\w+", query.lower()))
+    every = bool(_CATALOGUE.search(query))
+    return [
+        view
+        for table in snapshot.tables.values()
+        if every or table.name in words
+        for view in _view(table, snapshot)
+    ]
+
+
+def _view(table: Table, snapshot: Snapshot) -> list[str]:
+    name = Names((table.name,))
+    if table.storage is Storage.MART:
+        files = sorted(snapshot.layout.marts(table.name).glob("*.parquet"))
+        return [fill("files_event", view=name, sources=files)] if files else []
+    template = {Storage.EVENT: "files_event", Storage.BULK: "files_bulk"}.get(table.storage)
+    if template is None or not snapshot.commits_with(table.name):
+        return []
+    return [fill(template, view=name, sources=list(snapshot.paths(table.name)))]
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """Turn whole decimals (DuckDB's sums of integers) into integers where they fit."""
+    whole = [
+        name
+        for name, dtype in frame.schema.items()
+        if isinstance(dtype, pl.Decimal) and dtype.scale == 0
+    ]
+    fitting = [
+        cast
+        for name in whole
+        if (cast := frame[name].cast(pl.Int64, strict=False)).null_count()
+        == frame[name].null_count()
+    ]
+    return frame.with_columns(fitting)

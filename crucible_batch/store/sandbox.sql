@@ -1,0 +1,3 @@
+SET allowed_directories = $directories;
+SET enable_external_access = false;
+SET lock_configuration = true;

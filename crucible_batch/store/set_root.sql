@@ -1,0 +1,1 @@
+SET VARIABLE crucible_root = $root;

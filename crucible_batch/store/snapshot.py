@@ -1,0 +1,164 @@
+"""A workspace as it was after one commit, across all its tables.
+
+The files are listed when the snapshot is taken, so reading one table now and another later, or
+while others commit, shows the same moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from crucible_batch.contracts import Storage, Table
+from crucible_batch.errors import StoreError, UnknownNameError
+from crucible_batch.store.engine import Engine
+from crucible_batch.store.fingerprint import RowFingerprint, content_fingerprint
+from crucible_batch.store.history import CommitFolder
+from crucible_batch.store.layout import Layout
+from crucible_batch.store.quoting import Names, fill
+from crucible_batch.store.staging import StagingArea
+
+_FILE = "_file"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Reads one workspace at one commit.
+
+    Attributes:
+        workspace: Name of the workspace.
+        seq: Number of the last commit that is visible; 0 is the empty workspace.
+    """
+
+    workspace: str
+    seq: int
+    tables: Mapping[str, Table] = field(repr=False)
+    layout: Layout = field(repr=False)
+    engine: Engine = field(repr=False)
+    staging: StagingArea = field(repr=False)
+    folders: Mapping[int, CommitFolder] = field(repr=False)
+    rows: pl.DataFrame = field(repr=False)
+
+    def read(
+        self, table: str, *, subject: str | None = None, part: str | None = None
+    ) -> pl.LazyFrame:
+        """Return a lake table: its contract's columns and `_commit`, rows in no promised order.
+
+        Args:
+            table: Name of a lake table.
+            subject: Only rows of this run or corpus version; of a bulk table, only its files are
+                opened.
+            part: For bulk tables: only this part of the subject.
+
+        Columns a file of an earlier contract version lacks are null, or their default.
+
+        Raises:
+            UnknownNameError: No lake table has this name.
+        """
+        spec = self._lake_table(table)
+        bulk = spec.storage is Storage.BULK
+        if not bulk and subject is not None:
+            return self.read(table).filter(pl.col(_subject_column(spec)) == subject)
+        seqs = self.commits_with(table, subject=subject, part=part)
+        if not seqs:
+            return spec.empty().with_columns(_commit=pl.lit(None, pl.Int64)).lazy()
+        paths = [self._file(seq, table) for seq in seqs]
+        scan = pl.scan_parquet(
+            paths,
+            schema=dict(spec.schema) if bulk else {**spec.schema, "_commit": pl.Int64()},
+            glob=False,
+            hive_partitioning=False,
+            missing_columns="insert",
+            extra_columns="ignore",
+            include_file_paths=_FILE if bulk else None,
+        )
+        if bulk:
+            number = pl.col(_FILE).replace_strict(
+                [str(path) for path in paths], list(seqs), return_dtype=pl.Int64
+            )
+            scan = scan.with_columns(number.alias("_commit"))
+        defaults = [
+            pl.col(column.name).fill_null(pl.lit(column.default, dtype=column.dtype))
+            for column in spec.columns
+            if column.has_default and not column.nullable and column.dtype != pl.List
+        ]
+        return scan.with_columns(defaults).select(*spec.names, "_commit")
+
+    def keys(self, table: str) -> pl.LazyFrame:
+        """Return the key columns of a lake table's rows."""
+        return self.read(table).select(self._lake_table(table).key)
+
+    def commits(self) -> pl.DataFrame:
+        """Return the `commits` rows up to this snapshot, by seq."""
+        return self.rows
+
+    def commits_with(
+        self, table: str, *, subject: str | None = None, part: str | None = None
+    ) -> tuple[int, ...]:
+        """Return the numbers of the commits that hold rows of a table, of a subject and part."""
+        if subject is None:
+            return tuple(s for s, folder in self.folders.items() if table in folder.tables)
+        rows = self.rows.filter(pl.col("subject") == subject)
+        if part is not None:
+            rows = rows.filter(pl.col("part") == part)
+        return tuple(s for s in rows["seq"].to_list() if table in self.folders[s].tables)
+
+    def parts(self, table: str, subject: str) -> tuple[str | None, ...]:
+        """Return the parts of a subject that were loaded into a bulk table, oldest first."""
+        seqs = self.commits_with(table, subject=subject)
+        found = self.rows.filter(pl.col("seq").is_in(seqs)).sort("seq")
+        return tuple(found["part"].to_list())
+
+    def paths(self, table: str, *, subject: str | None = None) -> tuple[Path, ...]:
+        """Return the files of a lake table, oldest first."""
+        self._lake_table(table)
+        return tuple(self._file(seq, table) for seq in self.commits_with(table, subject=subject))
+
+    def fingerprint(self, table: str, *, subject: str | None = None) -> str:
+        """Return the content fingerprint of a lake table's rows, however they lie in files.
+
+        Args:
+            table: Name of a lake table.
+            subject: Only rows of this run or corpus version.
+
+        Memory: for bulk tables the engine's limit, whatever the size; for event tables the rows.
+        """
+        spec = self._lake_table(table)
+        if spec.storage is Storage.BULK:
+            return self._bulk_fingerprint(spec, subject)
+        return content_fingerprint(self.read(table, subject=subject).collect(), spec)
+
+    def _bulk_fingerprint(self, spec: Table, subject: str | None) -> str:
+        fingerprint = RowFingerprint(spec.content)
+        paths = self.paths(spec.name, subject=subject)
+        if paths:
+            query = fill(
+                "merge_sorted",
+                columns=Names(spec.content),
+                sources=list(paths),
+                key=Names(spec.key),
+            )
+            with self.staging.folder() as spill, self.engine.connect(spill) as connection:
+                for batch in connection.sql(query).to_arrow_reader(32_768):
+                    fingerprint.update(batch)
+        return fingerprint.hexdigest()
+
+    def _file(self, seq: int, table: str) -> Path:
+        return self.layout.commit(seq) / f"{table}.parquet"
+
+    def _lake_table(self, name: str) -> Table:
+        lake = [t.name for t in self.tables.values() if t.storage in {Storage.EVENT, Storage.BULK}]
+        if name not in lake:
+            raise UnknownNameError("table of the lake", name, lake)
+        return self.tables[name]
+
+
+def _subject_column(table: Table) -> str:
+    """Return the column that says which run or corpus version a row is about."""
+    column = table.subject or "run_id"
+    if column not in table.schema:
+        raise StoreError(f"{table.name} has no rows of one run or corpus version")
+    return column
