@@ -152,11 +152,14 @@ class Metric(Declaration):
         return found.alias(self.name)
 
     def value(self) -> pl.Expr:
-        """The value where no null rule holds. `+ 0.0` turns IEEE -0.0 into 0.0."""
+        """The value where no null rule holds. Adding 0.0 would leave IEEE -0.0: Polars folds it."""
         carried = pl.lit(value=True)
         for null in self.nulls:
             carried &= ~null.expr.fill_null(value=False)
-        return pl.when(carried).then(self.expr.cast(pl.Float64) + 0.0).alias(self.name)
+        value = self.expr.cast(pl.Float64)
+        return (
+            pl.when(carried & (value == 0.0)).then(0.0).when(carried).then(value).alias(self.name)
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

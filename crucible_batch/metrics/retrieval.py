@@ -10,12 +10,17 @@ from collections.abc import Callable, Iterable
 
 import polars as pl
 
+from crucible_batch.errors import UnknownNameError
+from crucible_batch.metrics import names
 from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.metric import Example, Metric
 from crucible_batch.metrics.nulls import RESULT_NULLS, Null
 
 KPI_K = 10
 """The cut-off of the headline numbers, of `retrieval_hit_rate` and of `required_doc_recall`."""
+
+RELEVANT_AT = 2
+"""Default smallest relevant grade: TREC Deep Learning's 0..3 scale, on which 2 is relevant."""
 
 UNANSWERABLE = Null("unanswerable", ~pl.col("answerable") & (pl.col("n_qrels") == 0))
 NO_RELEVANT = Null("no_relevant_judged", (pl.col("n_placed") > 0) & (pl.col("n_relevant") == 0))
@@ -387,3 +392,20 @@ def metrics(ks: Iterable[int]) -> tuple[Metric, ...]:
     """Every retrieval metric at the cut-offs `ks`."""
     at_ks = tuple(family(k) for family in WITH_CUT.values() for k in ks)
     return (*at_ks, *UNCUT, *REQUIRED)
+
+
+def named(name: str) -> Metric:
+    """The metric of rankings and judgments that `name` means, at any cut-off.
+
+    Raises:
+        CutoffError: The cut-off is below 1.
+        UnknownNameError: There is none; the nearest names are suggested.
+    """
+    spelled = names.canonical(name)
+    family, k = names.split(spelled)
+    if k is not None and family in WITH_CUT:
+        return WITH_CUT[family](k)
+    uncut = {metric.name: metric for metric in UNCUT}
+    if spelled in uncut:
+        return uncut[spelled]
+    raise UnknownNameError("metric", name, [*(f"{f}@10" for f in WITH_CUT), *uncut])

@@ -52,8 +52,9 @@ def score(
 def _score_grain(frame: pl.DataFrame, metrics: list[Metric], key: Sequence[str]) -> pl.DataFrame:
     """Long scores of the metrics of one grain; wide work first, unpivoted once."""
     index = frame.select(key)
-    values = frame.select(m.value() for m in metrics)
-    reasons = frame.select(m.reason() for m in metrics)
+    # Lazily, so that expressions which several metrics share are computed once.
+    values = frame.lazy().select(m.value() for m in metrics).collect(engine="in-memory")
+    reasons = frame.lazy().select(m.reason() for m in metrics).collect(engine="in-memory")
     _check(index, values, reasons, metrics)
     long_values = index.hstack(values).unpivot(
         index=list(key), variable_name="metric", value_name="value"
