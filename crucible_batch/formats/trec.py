@@ -190,7 +190,7 @@ class _Gathered:
 
     def add(self, rows: pl.DataFrame) -> None:
         """Take the rows of one block."""
-        self.held.append(rows.select(_RANKED))
+        self.held.append(rows.select(*_RANKED.keys()))
         self.n_held += rows.height
         if self.n_held >= SPILL_ROWS:
             self._spill()

@@ -45,12 +45,12 @@ def load(
     paths: Sequence[Path | str] | Path | str,
     verb: str,
     *,
-    format: str | None = None,
+    as_format: str | None = None,
     lane: Lane | None = None,
 ) -> Loaded:
     """Read `paths` to the end, checking that every chunk keeps what a chunk promises."""
     given = [paths] if isinstance(paths, Path | str) else paths
-    sources, _ = find(given, Verb(verb), Format(format) if format else None)
+    sources, _ = find(given, Verb(verb), Format(as_format) if as_format else None)
     reading = read(sources, Verb(verb), lane=lane)
     parts: dict[str, list[pl.DataFrame]] = {}
     heights: dict[str, list[int]] = {}
@@ -86,7 +86,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-@pytest.fixture(name="load")
+@pytest.fixture(name="load", scope="session")
 def load_fixture() -> Callable[..., Loaded]:
     """The function `load`, for tests that live beside this file."""
     return load
