@@ -1,0 +1,140 @@
+"""Bulk rows on their way into the store: spooled, checked piece by piece, never all in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from crucible_batch.assemble.load.report import Tally
+from crucible_batch.assemble.load.rows import keep
+from crucible_batch.contracts import TABLES, Storage, Table
+from crucible_batch.contracts.conform import META, complete
+from crucible_batch.contracts.validate import split, split_duplicates
+from crucible_batch.formats.chunk import Chunk
+
+HASH_SEED = 20_240_229
+
+Check = Callable[[pl.DataFrame, Tally], pl.DataFrame]
+
+
+class Spool:
+    """Chunks as they come in: bulk tables on disk, the others in memory.
+
+    Attributes:
+        frames: Completed rows of every table that is not a bulk table.
+    """
+
+    def __init__(self, folder: Path, chunks: Iterable[Chunk]) -> None:
+        self.folder = folder
+        self._paths: dict[str, list[Path]] = {}
+        parts: dict[str, list[pl.DataFrame]] = {}
+        for chunk in chunks:
+            table = TABLES[chunk.table]
+            frame = complete(table, chunk.frame)
+            if table.storage is Storage.BULK:
+                self._paths.setdefault(table.name, []).append(self.write(table, frame))
+            else:
+                parts.setdefault(table.name, []).append(frame)
+        self.frames = {name: pl.concat(frames) for name, frames in parts.items()}
+
+    @property
+    def bulk_tables(self) -> tuple[str, ...]:
+        """Bulk tables that have rows, in the order they came."""
+        return tuple(self._paths)
+
+    def paths(self, table: str) -> list[Path]:
+        """The pieces of a bulk table."""
+        return self._paths.get(table, [])
+
+    def values(self, table: str, column: str) -> list[object]:
+        """The distinct values of a column, without null, sorted."""
+        if not self.paths(table):
+            return []
+        scan = pl.scan_parquet(self.paths(table), glob=False).select(column)
+        return sorted(scan.unique().drop_nulls().collect()[column].to_list())
+
+    def write(self, table: Table, frame: pl.DataFrame) -> Path:
+        """Write one piece and return where."""
+        number = sum(1 for _ in self.folder.glob("*.parquet"))
+        path = self.folder / f"{table.name}-{number:06d}.parquet"
+        frame.write_parquet(path, compression="lz4", statistics=False)
+        return path
+
+
+def checked(
+    spool: Spool,
+    table: Table,
+    paths: Sequence[Path],
+    fill: Callable[[pl.DataFrame], pl.DataFrame],
+    check: Check,
+    tally: Tally,
+) -> list[Path]:
+    """Check pieces one at a time and write the good rows as new pieces.
+
+    Args:
+        spool: Where pieces are written.
+        table: Their contract.
+        paths: Pieces of completed rows.
+        fill: Fills what the input left out.
+        check: Puts rows aside that break a rule across tables.
+        tally: Counts.
+
+    Returns:
+        Pieces whose keys are unique over all of them; `_source_file` and `_source_row` stay.
+    """
+    good = []
+    for path in paths:
+        frame = fill(pl.read_parquet(path))
+        path.unlink()
+        tally.n_in += frame.height
+        rows = check(keep(split(table, frame), tally), tally)
+        good.append(spool.write(table, rows))
+    return _unique(spool, table, good, tally)
+
+
+def _unique(spool: Spool, table: Table, paths: list[Path], tally: Tally) -> list[Path]:
+    """Resolve keys that occur more than once, in one piece or in several.
+
+    Keys are compared by a 64-bit hash first, so that 50 million rows need 400 MB; only rows whose
+    hash repeats are looked at in full.
+    """
+    hashes = [_hashes(table, path) for path in paths]
+    every = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.uint64)
+    repeated = np.unique(every[1:][every[1:] == every[:-1]])
+    if not len(repeated):
+        return paths
+    suspects, kept = [], []
+    for path, own in zip(paths, hashes, strict=True):
+        hit = pl.Series(np.isin(own, repeated))
+        frame = pl.read_parquet(path)
+        path.unlink()
+        suspects.append(frame.filter(hit))
+        kept.append(spool.write(table, frame.filter(~hit)))
+    resolved = split_duplicates(table, pl.concat(suspects))
+    tally.n_already_there += resolved.n_already_there
+    kept.append(spool.write(table, keep(resolved, tally)))
+    return kept
+
+
+def _hashes(table: Table, path: Path) -> np.ndarray:
+    keys = pl.read_parquet(path, columns=list(table.key))
+    return keys.hash_rows(seed=HASH_SEED).to_numpy()
+
+
+def rows_of(paths: Iterable[Path], columns: Sequence[str]) -> pl.DataFrame:
+    """Some columns of all pieces."""
+    return pl.concat([pl.read_parquet(path, columns=list(columns)) for path in paths])
+
+
+def frames_of(paths: Iterable[Path]) -> Iterator[tuple[Path, pl.DataFrame]]:
+    """Pieces one at a time."""
+    for path in paths:
+        yield path, pl.read_parquet(path)
+
+
+def contract_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows without what only the load needs."""
+    return frame.drop([name for name in META if name in frame.columns]).select(table.names)

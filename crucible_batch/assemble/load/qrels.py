@@ -1,0 +1,133 @@
+"""Load relevance judgments and the chunk-to-document map; judgments are only ever appended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from crucible_batch.assemble.load import rows as steps
+from crucible_batch.assemble.load.existing import settle
+from crucible_batch.assemble.load.pieces import contract_rows
+from crucible_batch.assemble.load.report import LoadReport, Tallies
+from crucible_batch.assemble.load.session import Decision, Session
+from crucible_batch.assemble.qrels import plan_qrels, snapshot_lanes
+from crucible_batch.contracts import TABLES, Table
+from crucible_batch.formats.trec import Lane
+from crucible_batch.formats.verbs import Verb
+from crucible_batch.store import Store
+from crucible_batch.store.fingerprint import content_fingerprint
+from crucible_batch.store.snapshot import Snapshot
+
+QRELS, CHUNKS = TABLES["qrels"], TABLES["chunks"]
+
+
+def load_qrels(
+    store: Store,
+    paths: Iterable[str | Path],
+    *,
+    workspace: str = "default",
+    source: str | None = None,
+    judge: str | None = None,
+    author: str | None = None,
+    format: str | None = None,  # noqa: A002 (the option's name)
+    lenient: bool = False,
+    dry_run: bool = False,
+) -> LoadReport:
+    """Load judgments into a store.
+
+    Args:
+        store: Where to.
+        paths: Files, folders or globs: Parquet in contract shape, JSONL, TREC qrels.
+        workspace: Workspace; made if it is not there.
+        source: Source of files that do not say it (TREC): human if None.
+        judge: Judge of files that do not say it; of an llm it is model@prompt_version.
+        author: Who hands them in, for the audit log.
+        format: How to read the files; found out when None.
+        lenient: Load the good rows although others break their contract.
+        dry_run: Say what would be committed and write nothing.
+
+    Raises:
+        ContractError: Rows break their contract, and `lenient` is false.
+    """
+    session = Session(store, Verb.QRELS, paths, workspace=workspace, wanted=format, dry_run=dry_run)
+    found = steps.gather(session.read(Lane(source or "human", judge)).chunks)
+    tallies: Tallies = steps.tallies_for(found)
+    good = {
+        table.name: _admit(table, found[table.name], workspace, tallies)
+        for table in (QRELS, CHUNKS)
+        if table.name in found
+    }
+    session.refuse_unless(lenient, tallies, "judgments")
+
+    def decide(snapshot: Snapshot) -> Decision:
+        events: dict[str, pl.DataFrame] = {}
+        there: dict[str, int] = {}
+        messages: tuple[str, ...] = ()
+        if "chunks" in good:
+            stored = snapshot.read("chunks").drop("_commit").collect()
+            events["chunks"], there["chunks"] = settle(CHUNKS, good["chunks"], stored)
+        if "qrels" in good:
+            placed = place(good["qrels"], snapshot, events.get("chunks", CHUNKS.empty()))
+            plan = plan_qrels(
+                snapshot_lanes(snapshot, placed),
+                placed,
+                actor=author or "load",
+                now=session.workspace.now(),
+            )
+            events |= {"qrels": plan.fresh, "audit_log": plan.audit}
+            there["qrels"], messages = plan.n_already_there, plan.messages
+        return Decision(events=events, already_there=there, messages=messages)
+
+    contents = [[name, content_fingerprint(rows, TABLES[name])] for name, rows in good.items()]
+    return session.commit(decide, tallies, key=contents)
+
+
+def _admit(table: Table, frame: pl.DataFrame, workspace: str, tallies: Tallies) -> pl.DataFrame:
+    rows = steps.fill_constant(frame, "workspace_id", workspace, option="--workspace")
+    if table is QRELS:
+        rows = fill_lane(rows).with_columns(
+            _qrel_id=pl.col("qrel_id"),
+            _created_at=pl.col("created_at"),
+            qrel_id=pl.coalesce("qrel_id", pl.lit("-")),
+            created_at=pl.coalesce("created_at", pl.lit(0).cast(QRELS.schema["created_at"])),
+        )
+    good = steps.admit(table, rows, tallies[table.name])
+    if table is QRELS:  # what stood in for absent ids and times goes again
+        good = good.with_columns(qrel_id=pl.col("_qrel_id"), created_at=pl.col("_created_at"))
+    return contract_rows(table, good)
+
+
+def fill_lane(rows: pl.DataFrame) -> pl.DataFrame:
+    """Derive target and judge where an input leaves them out (CONTRACTS.md, qrels)."""
+    model = pl.concat_str(["judge_model", "prompt_version"], separator="@")
+    own = pl.when(pl.col("source") == "llm").then(model).otherwise(pl.coalesce("author", "source"))
+    return rows.with_columns(
+        target=pl.coalesce("target", "chunk_id", pl.concat_str(pl.lit("doc:"), "doc_id")),
+        judge=pl.coalesce("judge", own),
+    )
+
+
+def place(qrels: pl.DataFrame, snapshot: Snapshot, new_chunks: pl.DataFrame) -> pl.DataFrame:
+    """Give chunk judgments the document of their chunk, where the store knows it.
+
+    `chunks` is asked first, then any retrieval row; an unknown chunk keeps a null doc_id, stays out
+    of document-granularity metrics and is counted there.
+    """
+    lost = qrels.filter(pl.col("doc_id").is_null()).select("chunk_id").unique()
+    if lost.is_empty():
+        return qrels
+    on = ["chunk_id", "doc_id"]
+    known = pl.concat([snapshot.read("chunks").select(on).collect(), new_chunks.select(on)])
+    known = known.join(lost, on="chunk_id", how="semi")
+    rest = lost.join(known, on="chunk_id", how="anti")
+    if rest.height:
+        seen = snapshot.read("retrievals").select(on).join(rest.lazy(), on="chunk_id", how="semi")
+        known = pl.concat([known, seen.unique().collect()])
+    first = known.sort(on).unique("chunk_id", keep="first").rename({"doc_id": "_doc"})
+    return (
+        qrels.join(first, on="chunk_id", how="left", maintain_order="left")
+        .with_columns(doc_id=pl.coalesce("doc_id", "_doc"))
+        .drop("_doc")
+    )

@@ -1,0 +1,163 @@
+"""What a load did, in counts that always add up, for the command line and for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from crucible_batch.contracts.validate import count_reasons
+from crucible_batch.errors import ContractError
+from crucible_batch.store.commit import Counts
+
+
+@dataclass
+class Tally:
+    """Where the rows of one table went: n_in = n_accepted + n_quarantined + n_already_there."""
+
+    n_in: int = 0
+    n_accepted: int = 0
+    n_already_there: int = 0
+    quarantined: list[pl.DataFrame] = field(default_factory=list)
+
+    @property
+    def n_quarantined(self) -> int:
+        """Rows put aside with reasons."""
+        return sum(frame.height for frame in self.quarantined)
+
+    def put_aside(self, frame: pl.DataFrame) -> None:
+        """Count rows of a quarantine."""
+        if frame.height:
+            self.quarantined.append(frame)
+
+    def all_quarantined(self) -> pl.DataFrame:
+        """The rows put aside, in the order of their sources."""
+        rows = pl.concat(self.quarantined, how="diagonal")
+        return rows.sort("_source_file", "_source_row", maintain_order=True)
+
+
+Tallies = dict[str, Tally]
+
+
+def counts(tallies: Mapping[str, Tally], n_replaced_surrogates: int) -> Counts:
+    """Sum the tallies of all tables for the `commits` row."""
+    return Counts(
+        n_rows_in=sum(tally.n_in for tally in tallies.values()),
+        n_accepted=sum(tally.n_accepted for tally in tallies.values()),
+        n_quarantined=sum(tally.n_quarantined for tally in tallies.values()),
+        n_already_there=sum(tally.n_already_there for tally in tallies.values()),
+        n_replaced_surrogates=n_replaced_surrogates,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableReport:
+    """Rows of one table: n_in = n_accepted + n_quarantined + n_already_there."""
+
+    table: str
+    n_in: int
+    n_accepted: int
+    n_quarantined: int
+    n_already_there: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadReport:
+    """What a load did.
+
+    Attributes:
+        kind: What was loaded, e.g. `golden`.
+        workspace: Where it went.
+        commit: Number of the commit that holds the rows; None for a dry run.
+        created: Whether this load wrote that commit.
+        dry_run: Nothing was written.
+        tables: Where the rows of each table went.
+        reasons: Why rows were put aside, most frequent first.
+        quarantine: Files that hold them.
+        messages: What the person should know.
+        facts: Ids and hashes of what was loaded, e.g. `golden_set_hash`.
+        n_replaced_surrogates: Lone surrogates replaced by U+FFFD.
+    """
+
+    kind: str
+    workspace: str
+    commit: int | None
+    created: bool
+    dry_run: bool = False
+    tables: tuple[TableReport, ...]
+    reasons: tuple[str, ...] = ()
+    quarantine: tuple[Path, ...] = ()
+    messages: tuple[str, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    n_replaced_surrogates: int = 0
+
+    @property
+    def n_quarantined(self) -> int:
+        """Rows put aside in all tables."""
+        return sum(table.n_quarantined for table in self.tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values for JSON."""
+        return {
+            "kind": self.kind,
+            "workspace": self.workspace,
+            "commit": self.commit,
+            "created": self.created,
+            "dry_run": self.dry_run,
+            **self.facts,
+            "tables": [vars(table) for table in self.tables],
+            "reasons": list(self.reasons),
+            "quarantine": [str(path) for path in self.quarantine],
+            "n_replaced_surrogates": self.n_replaced_surrogates,
+            "messages": list(self.messages),
+        }
+
+
+def table_reports(tallies: Mapping[str, Tally]) -> tuple[TableReport, ...]:
+    """The tallies as they are reported, tables in contract order."""
+    return tuple(
+        TableReport(
+            table=name,
+            n_in=tally.n_in,
+            n_accepted=tally.n_accepted,
+            n_quarantined=tally.n_quarantined,
+            n_already_there=tally.n_already_there,
+        )
+        for name, tally in tallies.items()
+    )
+
+
+def all_reasons(tallies: Mapping[str, Tally]) -> tuple[str, ...]:
+    """Why rows were put aside, table by table."""
+    return tuple(
+        f"{name}.{line}"
+        for name, tally in tallies.items()
+        if tally.n_quarantined
+        for line in count_reasons(tally.all_quarantined())
+    )
+
+
+def refusal(
+    kind: str, tallies: Mapping[str, Tally], files: Iterable[Path], *, lenient: bool = True
+) -> ContractError:
+    """The error of a load of which nothing is taken.
+
+    Args:
+        kind: What was to be loaded.
+        tallies: Where the rows went.
+        files: Quarantine files that were written.
+        lenient: Whether --lenient would help.
+    """
+    n_bad = sum(tally.n_quarantined for tally in tallies.values())
+    n_in = sum(tally.n_in for tally in tallies.values())
+    where = ", ".join(str(path) for path in files)
+    return ContractError(
+        f"{n_bad:,} of {n_in:,} rows break their contract; nothing of the {kind} was loaded",
+        problems=all_reasons(tallies),
+        fix="correct the rows"
+        + (f" (they are in {where}, each with its reasons)" if where else "")
+        + (", or load the good ones with --lenient." if lenient else "."),
+    )
