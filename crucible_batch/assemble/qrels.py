@@ -13,6 +13,7 @@ from datetime import datetime
 import polars as pl
 
 from crucible_batch.contracts import TABLES
+from crucible_batch.errors import ConflictError
 from crucible_batch.store import (
     About,
     Counts,
@@ -71,16 +72,17 @@ def plan_qrels(existing: pl.DataFrame, new: pl.DataFrame, *, actor: str, now: da
         actor: Who hands them in; a row's own author comes first.
         now: Time of the events, and of rows that have none.
 
-    A lane offered twice counts once: the first row in the order of all its columns, so that the
-    order of rows does not decide.
+    A lane offered twice with the same content counts once.
+
+    Raises:
+        ConflictError: A lane is offered twice with different content.
     """
-    table = TABLES["qrels"]
-    offered = new.select(table.names).sort(*LANE, "grade", *table.names, nulls_last=True)
+    offered = new.select(TABLES["qrels"].names).sort(*LANE)
     firsts = offered.unique(LANE, keep="first", maintain_order=True)
+    _refuse_contradictions(offered)
     stored = existing.select(*LANE, pl.col("grade").alias("kept"))
     fresh = firsts.join(stored, on=LANE, how="anti", maintain_order="left")
-    kept = pl.concat([stored, fresh.select(*LANE, pl.col("grade").alias("kept"))])
-    differing = offered.join(kept, on=LANE).filter(pl.col("grade") != pl.col("kept"))
+    differing = firsts.join(stored, on=LANE).filter(pl.col("grade") != pl.col("kept"))
     fresh = _completed(fresh, now)
     return QrelPlan(
         fresh=fresh,
@@ -172,8 +174,23 @@ def _completed(fresh: pl.DataFrame, now: datetime) -> pl.DataFrame:
     )
 
 
+def _refuse_contradictions(offered: pl.DataFrame) -> None:
+    contents = offered.unique(TABLES["qrels"].content)
+    twice = contents.filter(contents.select(LANE).is_duplicated()).sort(*LANE, "grade")
+    if len(twice):
+        raise ConflictError(
+            "A judgment is offered twice with different content",
+            problems=[
+                f"{row['query_id']}, {row['target']} ({row['source']}, {row['judge']}): "
+                f"grade {row['grade']}, rationale {row['rationale']!r}"
+                for row in twice.iter_rows(named=True)
+            ],
+            fix="keep one row per query, target, source and judge",
+        )
+
+
 def _messages(differing: pl.DataFrame) -> tuple[str, ...]:
-    rows = differing.select(*LANE, "kept", "grade").unique().sort(*LANE, "grade")
+    rows = differing.sort(*LANE)
     return tuple(
         f"{row['query_id']}, {row['target']} ({row['source']}, {row['judge']}): "
         f"kept grade {row['kept']}, offered {row['grade']}: use crucible override qrel"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import errno
-import shutil
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from uuid import uuid4
 
 import polars as pl
 
@@ -18,6 +16,7 @@ from crucible_batch.store import catalog, durable, layout, marts
 from crucible_batch.store.commit import write_event_file
 from crucible_batch.store.engine import Engine
 from crucible_batch.store.layout import Layout
+from crucible_batch.store.staging import StagingArea
 from crucible_batch.store.workspace import Workspace
 
 
@@ -170,22 +169,24 @@ class Store:
                 f"Workspace {name} differs from {same[0]} in upper and lower case only",
                 fix="use the name that is there, or another one",
             )
-        aside = self.root / f".new-{uuid4().hex}"
-        try:
-            build(aside, name, self._tables)
-            aside.rename(self.root / name)
-            durable.sync(self.root)
-        except OSError as error:
-            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
-                raise  # else somebody else was faster, and theirs is as good
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+        staging = StagingArea(self.root / ".staging")
+        for left in staging.dead():
+            staging.release(left)
+        with staging.folder() as aside:
+            build(aside, name, self._tables, at=self.root / name)
+            try:
+                aside.rename(self.root / name)
+                durable.sync(self.root)
+            except OSError as error:
+                if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                    raise  # else somebody else was faster, and theirs is as good
 
 
-def build(folder: Path, name: str, tables: Mapping[str, Table]) -> None:
-    """Write an empty workspace into `folder`: commit 0 and empty marts, settings, catalogue.
+def build(folder: Path, name: str, tables: Mapping[str, Table], *, at: Path) -> None:
+    """Write an empty workspace into `folder`, which will be renamed to `at`.
 
-    Every table has a file from the start, because an empty glob is an error in every engine.
+    It has commit 0, empty marts, settings and the catalogue. Every table has a file from the
+    start, because an empty glob is an error in every engine.
     """
     new = Layout(folder)
     first = new.commit(0)
@@ -200,5 +201,5 @@ def build(folder: Path, name: str, tables: Mapping[str, Table]) -> None:
         durable.sync(path)
     durable.write_text(new.settings, layout.workspace_settings_text(name))
     new.lock.touch()
-    catalog.rebuild(new, tables, at=folder.parent / name)
+    catalog.rebuild(new, tables, at=at)
     durable.sync(folder)
