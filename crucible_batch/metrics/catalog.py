@@ -6,11 +6,39 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from crucible_batch.metrics import names, retrieval
+from crucible_batch.metrics import (
+    abstention,
+    answers,
+    calibration,
+    citations,
+    claims,
+    concepts,
+    names,
+    operational,
+    payloads,
+    retrieval,
+    selective,
+    truthfulness,
+)
 from crucible_batch.metrics.metric import AnyMetric, Metric, RunMetric
 
 KS = (5, 10)
 """The default cut-offs; the setting `ks` replaces them."""
+
+
+ANSWER_SIDE: tuple[AnyMetric, ...] = (
+    *truthfulness.METRICS,
+    *answers.METRICS,
+    *claims.METRICS,
+    *citations.METRICS,
+    *concepts.METRICS,
+    *payloads.METRICS,
+    *operational.METRICS,
+    *abstention.METRICS,
+    *selective.METRICS,
+    *calibration.METRICS,
+)
+"""The metrics that take no cut-off."""
 
 
 def for_ks(ks: Iterable[int] = KS) -> tuple[AnyMetric, ...]:
@@ -20,7 +48,7 @@ def for_ks(ks: Iterable[int] = KS) -> tuple[AnyMetric, ...]:
         CutoffError: A cut-off is below 1.
     """
     cuts = sorted({*map(names.cutoff, ks), retrieval.KPI_K})
-    return (*retrieval.metrics(cuts),)
+    return (*retrieval.metrics(cuts), *ANSWER_SIDE)
 
 
 ALL = for_ks()

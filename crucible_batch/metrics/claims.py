@@ -1,4 +1,4 @@
-"""Claim metrics: is what the answer says grounded in the evidence, and does it agree with the truth?
+"""Claim metrics: is what the answer says grounded in the evidence, and is it true?
 
 Precision counts claims of the answer, recall counts assertions of the item: the two never share a
 denominator.

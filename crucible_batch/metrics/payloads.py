@@ -109,9 +109,7 @@ def context_precision() -> Metric:
     positions = pl.col("context_relevant")
     found = positions.list.len()
     unanswerable = Null("unanswerable", ~pl.col("answerable") & (pl.col("n_qrels") == 0))
-    no_relevant = Null(
-        "no_relevant_judged", (pl.col("n_placed") > 0) & (pl.col("n_relevant") == 0)
-    )
+    no_relevant = Null("no_relevant_judged", (pl.col("n_placed") > 0) & (pl.col("n_relevant") == 0))
     return Metric(
         name=name,
         title="Context precision",

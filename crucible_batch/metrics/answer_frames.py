@@ -1,0 +1,298 @@
+"""Builds the `answer` and `outcome` grains: contract rows become one row of facts per result."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import polars as pl
+
+from crucible_batch.contracts.vocabulary import LEVELS, PAYLOADS
+from crucible_batch.metrics.answer_grains import ANSWER, KEY, OUTCOME, STANDINGS
+from crucible_batch.metrics.facts import Golden, RunFlags, RunRows, expected_results, is_blank
+from crucible_batch.metrics.judgments import effective_claims, effective_verdicts
+from crucible_batch.metrics.truthfulness import CORRECT, LABEL, NULLS
+
+ON = list(KEY)
+PAIR = ["item_id", "doc_id"]
+CONTEXT_COLUMNS = ("n_qrels", "n_placed", "n_relevant")
+
+
+def answer_frame(
+    golden: Golden,
+    rows: RunRows,
+    flags: RunFlags,
+    *,
+    grades: pl.DataFrame,
+    contexts: pl.DataFrame,
+    relevant_at: int,
+) -> pl.DataFrame:
+    """Gather the facts that the metrics of the answer side read.
+
+    Args:
+        golden: The golden set, or one bucket of its items.
+        rows: The run's rows of these items.
+        flags: What holds for the whole run (not only for the bucket).
+        grades: Effective grades per document, whatever the granularity: item_id, doc_id, grade.
+        contexts: The `ranking` grain with its key, built from the retrieval rows whose text is not
+            blank: relevant, n_relevant, n_qrels, n_placed, n_retrieved are read. Where no text is
+            blank, that is the frame the retrieval metrics read.
+        relevant_at: Smallest grade that counts as relevant.
+
+    Returns:
+        item_id, sample_index and the columns of the `answer` grain: one row per expected result,
+        sorted by key.
+    """
+    expected = expected_results(golden.items, rows.results, flags.samples_n)
+    keys = expected.select(KEY)
+    cited = _cited(rows, golden, grades, relevant_at)
+    retrieved = _retrieved(rows.retrievals, golden, cited)
+    parts = [
+        _reaction(expected),
+        _assertions(keys, golden, rows, flags),
+        _claims(rows, flags),
+        _citations(cited, retrieved),
+        _concepts(keys, golden, rows, flags),
+        _contexts(contexts),
+        _payloads(rows.external_scores),
+        _checks(rows.checks),
+        _evidence(rows.retrievals, retrieved),
+    ]
+    per_item = golden.citations.filter(pl.col("kind") == "required")
+    required = per_item.group_by("item_id").agg(n_required=pl.col("doc_id").n_unique())
+    joined = reduce(lambda frame, part: frame.join(part, on=ON, how="left"), parts, keys)
+    joined = joined.join(required, on="item_id", how="left")
+    return _complete(joined, _flag_columns(flags)).sort(KEY)
+
+
+def outcome_frame(answers: pl.DataFrame) -> pl.DataFrame:
+    """The `outcome` grain of an `answer` frame with its key, in its order."""
+    reason: pl.Expr = pl.lit(None, dtype=pl.String)
+    for null in reversed(NULLS):
+        reason = pl.when(null.expr).then(pl.lit(null.reason)).otherwise(reason)
+    derived = {
+        "label": LABEL,
+        "label_reason": reason,
+        "correct": pl.when(LABEL.is_not_null()).then(CORRECT),
+    }
+    columns = [derived.get(name, pl.col(name)).alias(name) for name in OUTCOME.columns]
+    return answers.select(*KEY, *columns)
+
+
+def _complete(joined: pl.DataFrame, flags: dict[str, bool]) -> pl.DataFrame:
+    """Every column of the grain; what no row speaks of takes the column's default."""
+    columns = []
+    for name, column in ANSWER.columns.items():
+        if name in flags:
+            columns.append(pl.lit(flags[name]).alias(name))
+        elif column.default is None or name == "abstained":
+            columns.append(pl.col(name).cast(column.dtype))
+        else:
+            default = pl.lit(column.default, dtype=column.dtype)
+            columns.append(pl.col(name).cast(column.dtype).fill_null(default))
+    return joined.select(*KEY, *columns)
+
+
+def _flag_columns(flags: RunFlags) -> dict[str, bool]:
+    """The columns that are the same for every result of the run."""
+    answers_only = flags.concept_places == {"answer"}
+    return {
+        "citations_reported": flags.citations_reported,
+        "retrieval_reported": flags.retrieval_reported,
+        "concepts_detected": flags.concepts_detected,
+        "claims_reported": flags.claims_reported,
+        "answer_concepts": "answer" in flags.concept_places,
+        "evidence_concepts": not answers_only,
+        **{f"gives_{name}": name in flags.payloads for name in PAYLOADS},
+    }
+
+
+def _reaction(expected: pl.DataFrame) -> pl.DataFrame:
+    """State, answer, confidence and what the answer cost."""
+    abstained = pl.col("abstained").fill_null(value=False)
+    return expected.select(
+        *KEY,
+        "has_result",
+        "errored",
+        "answerable",
+        "abstained",
+        "premise_rejected",
+        "retrieval_ran",
+        "confidence",
+        "latency_ms",
+        "prompt_tokens",
+        "completion_tokens",
+        "cost_usd",
+        # An abstention is the work of an answer stage, also when it comes without a text.
+        has_answer_stage=pl.col("answer").is_not_null() | abstained,
+        blank=is_blank("answer"),
+        false_premise=pl.col("question_type") == "false_premise",
+    )
+
+
+def _assertions(keys: pl.DataFrame, golden: Golden, rows: RunRows, flags: RunFlags) -> pl.DataFrame:
+    """How every assertion of the item stands, counted by level."""
+    verdicts = effective_verdicts(rows.assertion_verdicts, rows.overrides, flags.verdict_judge)
+    asserted = (
+        keys.join(
+            golden.assertions.select("item_id", "assertion_id", "level", "concept_id"), on="item_id"
+        )
+        .join(verdicts, on=[*ON, "assertion_id"], how="left")
+        .with_columns(standing=pl.col("verdict").fill_null("unjudged"))
+    )
+    if flags.concepts_detected:
+        asserted = _anchored(asserted, rows, flags)
+    counts = [
+        ((pl.col("level") == level) & (pl.col("standing") == standing))
+        .sum()
+        .alias(f"{level}_{standing}")
+        for level in LEVELS
+        for standing in STANDINGS
+    ]
+    return asserted.group_by(KEY).agg(
+        *counts,
+        in_context=pl.col("context_supported").sum(),
+        context_unjudged=pl.col("context_supported").is_null().sum(),
+    )
+
+
+def _anchored(asserted: pl.DataFrame, rows: RunRows, flags: RunFlags) -> pl.DataFrame:
+    """An assertion about a concept that was not detected is missing, never contradicted."""
+    detected = _detected(rows, flags).select(
+        *KEY, pl.col("entity_id").alias("concept_id"), is_detected=pl.lit(value=True)
+    )
+    undetected = pl.col("concept_id").is_not_null() & pl.col("is_detected").is_null()
+    claimed = pl.col("standing").is_in(["supported", "partial"])
+    return asserted.join(detected, on=[*ON, "concept_id"], how="left").with_columns(
+        standing=pl.when(undetected & claimed).then(pl.lit("missing")).otherwise("standing")
+    )
+
+
+def _detected(rows: RunRows, flags: RunFlags) -> pl.DataFrame:
+    """Concepts detected in the place that counts: answers if the run has any, else evidence."""
+    place = "answer" if "answer" in flags.concept_places else "evidence"
+    return rows.detected_concepts.filter(pl.col("place") == place)
+
+
+def _claims(rows: RunRows, flags: RunFlags) -> pl.DataFrame:
+    """The claims of every answer, counted by what was judged of them."""
+    grounded, correct = pl.col("grounded"), pl.col("correct")
+    claims = effective_claims(rows.claims, rows.overrides, flags.claim_judge)
+    return claims.group_by(KEY).agg(
+        n_claims=pl.len(),
+        claims_grounded=grounded.sum(),
+        claims_correct=correct.sum(),
+        claims_neither=(~grounded & ~correct).sum(),
+        claims_ungrounded_correct=(~grounded & correct).sum(),
+        claims_without_grounded=grounded.is_null().sum(),
+        claims_without_correct=correct.is_null().sum(),
+    )
+
+
+def _cited(rows: RunRows, golden: Golden, grades: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
+    """Distinct documents cited: is_judged, is_relevant, is_required, is_forbidden."""
+    kinds = golden.citations.group_by(PAIR).agg(
+        is_required=(pl.col("kind") == "required").any(),
+        is_forbidden=(pl.col("kind") == "forbidden").any(),
+    )
+    cited = rows.answer_citations.select(*KEY, "doc_id").unique()
+    cited = cited.join(grades.select(*PAIR, "grade"), on=PAIR, how="left")
+    cited = cited.join(kinds, on=PAIR, how="left").with_columns(
+        pl.col("is_required", "is_forbidden").fill_null(value=False)
+    )
+    relevant = (pl.col("grade") >= relevant_at).fill_null(value=False)
+    return cited.with_columns(
+        is_judged=pl.col("grade").is_not_null(),
+        is_relevant=relevant & ~pl.col("is_forbidden"),
+    )
+
+
+def _retrieved(retrievals: pl.DataFrame, golden: Golden, cited: pl.DataFrame) -> pl.DataFrame:
+    """Distinct documents retrieved that are required or cited: is_required, is_superseded."""
+    required = golden.citations.filter(pl.col("kind") == "required").select(PAIR).unique()
+    concerned = pl.concat([required, cited.select(PAIR)]).unique()
+    # Rankings are long and few of their documents matter here.
+    rows = retrievals.select(*KEY, "doc_id", "superseded").join(concerned, on=PAIR, how="semi")
+    documents = rows.group_by(*KEY, "doc_id").agg(
+        is_superseded=pl.col("superseded").fill_null(value=False).any()
+    )
+    return documents.join(
+        required.with_columns(is_required=pl.lit(value=True)), on=PAIR, how="left"
+    ).with_columns(pl.col("is_required").fill_null(value=False))
+
+
+def _citations(cited: pl.DataFrame, retrieved: pl.DataFrame) -> pl.DataFrame:
+    """Cited documents, counted by what they are."""
+    documents = cited.join(
+        retrieved.select(*KEY, "doc_id", is_retrieved=pl.lit(value=True)),
+        on=[*ON, "doc_id"],
+        how="left",
+    )
+    return documents.group_by(KEY).agg(
+        n_cited=pl.len(),
+        cited_relevant=pl.col("is_relevant").sum(),
+        cited_judged=pl.col("is_judged").sum(),
+        cited_required=pl.col("is_required").sum(),
+        cited_forbidden=pl.col("is_forbidden").sum(),
+        cited_not_retrieved=pl.col("is_retrieved").is_null().sum(),
+    )
+
+
+def _concepts(keys: pl.DataFrame, golden: Golden, rows: RunRows, flags: RunFlags) -> pl.DataFrame:
+    """Entities the item lists, counted by relevance and whether they were detected."""
+    on = [*ON, "entity_id"]
+    counted = _detected(rows, flags).select(on).with_columns(in_place=pl.lit(value=True))
+    evidence = rows.detected_concepts.filter(pl.col("place") == "evidence")
+    in_evidence = evidence.select(on).with_columns(in_evidence=pl.lit(value=True))
+    listed = keys.join(golden.concepts.select("item_id", "entity_id", "relevance"), on="item_id")
+    listed = listed.join(counted, on=on, how="left").join(in_evidence, on=on, how="left")
+    required, irrelevant = pl.col("relevance") == "required", pl.col("relevance") == "irrelevant"
+    return listed.group_by(KEY).agg(
+        n_required_concepts=required.sum(),
+        required_detected=(required & pl.col("in_place").is_not_null()).sum(),
+        n_irrelevant_concepts=irrelevant.sum(),
+        irrelevant_detected=(irrelevant & pl.col("in_evidence").is_not_null()).sum(),
+    )
+
+
+def _contexts(contexts: pl.DataFrame) -> pl.DataFrame:
+    """Where the relevant contexts stand, and what the judgments of the item say."""
+    return contexts.select(
+        *KEY, *CONTEXT_COLUMNS, n_contexts="n_retrieved", context_relevant="relevant"
+    )
+
+
+def _payloads(external_scores: pl.DataFrame) -> pl.DataFrame:
+    """The run's own scores, a column per payload name."""
+    value = pl.col("value")
+    return (
+        external_scores.filter(pl.col("metric").is_in(PAYLOADS))
+        .group_by(KEY)
+        .agg(
+            value.filter(pl.col("metric") == name).first().alias(f"given_{name}")
+            for name in PAYLOADS
+        )
+    )
+
+
+def _checks(checks: pl.DataFrame) -> pl.DataFrame:
+    """Checks, counted by outcome."""
+    passed = pl.col("passed")
+    return checks.group_by(KEY).agg(
+        checks_passed=passed.sum(),
+        checks_failed=(~passed).sum(),
+        checks_unknown=passed.is_null().sum(),
+    )
+
+
+def _evidence(retrievals: pl.DataFrame, retrieved: pl.DataFrame) -> pl.DataFrame:
+    """Required documents retrieved, superseded ones among those that matter, conflicts."""
+    documents = retrieved.group_by(KEY).agg(
+        required_retrieved=pl.col("is_required").sum(), superseded=pl.col("is_superseded").any()
+    )
+    conflicts = (
+        retrievals.filter(pl.col("conflicts_with").is_not_null())
+        .select(KEY)
+        .unique()
+        .with_columns(conflicting=pl.lit(value=True))
+    )
+    return documents.join(conflicts, on=ON, how="full", coalesce=True)

@@ -1,0 +1,73 @@
+"""The error taxonomy: one class per labelled result, and the rule that decided.
+
+Deterministic: the rules are tried in order, the first that holds decides. What a run does not
+report is ignored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from crucible_batch.metrics.answer_nulls import holds
+from crucible_batch.metrics.truthfulness import ABSTAINED, CORRECT, LABEL, NULLS, key
+
+CITATIONS, RETRIEVAL = pl.col("citations_reported"), pl.col("retrieval_reported")
+RETRIEVED = RETRIEVAL & pl.col("retrieval_ran")
+FORBIDDEN = CITATIONS & (pl.col("cited_forbidden") > 0)
+DANGLING = CITATIONS & RETRIEVED & (pl.col("cited_not_retrieved") > 0)
+UNCITED = CITATIONS & (pl.col("n_required") > 0) & (pl.col("cited_required") == 0) & ~ABSTAINED
+SOME_RIGHT = (key("contradicted") == 0) & (key("supported") + key("partial") > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One rule of the taxonomy: where `expr` holds, the result is of `error_class`."""
+
+    name: str
+    error_class: str
+    expr: pl.Expr
+
+
+RULES = (
+    Rule("correct", "correct", CORRECT & ~FORBIDDEN & ~DANGLING & ~UNCITED),
+    Rule("forbidden_citation", "citation_error", CORRECT & FORBIDDEN),
+    Rule("dangling_citation", "citation_error", CORRECT & DANGLING),
+    Rule("no_required_citation", "citation_error", CORRECT),
+    Rule(
+        "no_required_document_retrieved",
+        "retrieval_miss",
+        RETRIEVED & (pl.col("n_required") > 0) & (pl.col("required_retrieved") == 0),
+    ),
+    Rule("superseded_document", "stale", RETRIEVAL & pl.col("superseded")),
+    Rule("conflicting_evidence", "conflict_mishandled", RETRIEVAL & pl.col("conflicting")),
+    Rule("abstained", "incomplete", pl.col("answerable") & ABSTAINED),
+    Rule("blank_answer", "incomplete", pl.col("answerable") & pl.col("blank")),
+    Rule("only_part_of_musts", "incomplete", pl.col("answerable") & SOME_RIGHT),
+    Rule("unsupported_answer", "hallucination", pl.lit(value=True)),
+)
+"""The rules in the order they are tried."""
+
+
+def classify(answers: pl.DataFrame) -> pl.DataFrame:
+    """Label and class of every result.
+
+    Args:
+        answers: The `answer` grain, with any key columns.
+
+    Returns:
+        One row per row of `answers`, in its order: truthfulness_label, error_class, error_rule;
+        all null for a result without a label.
+    """
+    error_class: pl.Expr = pl.lit(None, dtype=pl.String)
+    error_rule: pl.Expr = pl.lit(None, dtype=pl.String)
+    for rule in reversed(RULES):
+        error_class = pl.when(rule.expr).then(pl.lit(rule.error_class)).otherwise(error_class)
+        error_rule = pl.when(rule.expr).then(pl.lit(rule.name)).otherwise(error_rule)
+    labelled = ~holds(NULLS)
+    return answers.select(
+        truthfulness_label=LABEL,
+        error_class=pl.when(labelled).then(error_class),
+        error_rule=pl.when(labelled).then(error_rule),
+    )
