@@ -1,7 +1,7 @@
-"""Settings of a store and of a workspace, read strictly: an unknown key is an error, never ignored.
+"""Settings of a store and of a workspace, read strictly: an unknown key is an error.
 
-`<root>/crucible.toml` speaks for all workspaces; `<root>/<workspace>/settings.toml` overrides it key
-by key. What is not written there has the default shown here.
+`<root>/crucible.toml` speaks for all workspaces; `<root>/<workspace>/settings.toml` overrides it
+key by key. What is not written there has the default shown here.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _validated(content: dict[str, Any], file: Path) -> None:
         ) from error
 
 
-def _problem(fault: Any, text: str) -> str:  # noqa: ANN401 (pydantic's ErrorDetails, a TypedDict)
+def _problem(fault: Any, text: str) -> str:
     where = ".".join(str(part) for part in fault["loc"])
     line = _line_of(str(fault["loc"][-1]), text)
     at = f"line {line}: " if line else ""

@@ -13,7 +13,7 @@ from crucible_batch.assemble.load import pieces
 from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.existing import settle
 from crucible_batch.assemble.load.report import LoadReport, Tallies, Tally
-from crucible_batch.assemble.load.session import Decision, Session
+from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.load.staged import is_stored, stage
 from crucible_batch.contracts import TABLES
 from crucible_batch.contracts.validate import split
@@ -35,6 +35,7 @@ def load_corpus(
     partial: bool = False,
     format: str | None = None,  # noqa: A002 (the option's name)
     dry_run: bool = False,
+    progress: Progress | None = None,
 ) -> LoadReport:
     """Load one corpus version into a store.
 
@@ -48,6 +49,7 @@ def load_corpus(
         partial: The listing is not complete: it takes no part in drift.
         format: How to read the files; found out when None.
         dry_run: Say what would be committed and write nothing.
+        progress: Is told how far the load has come.
 
     Raises:
         ContractError: The input cannot be read, or its row of corpus_versions is wrong.
@@ -57,7 +59,13 @@ def load_corpus(
     if observed_at is not None and observed_at.tzinfo is None:
         raise UsageError("observed_at has no time zone", fix="write it as 2026-05-01T00:00:00Z.")
     session = Session(
-        store, Verb.CORPUS, paths, workspace=workspace, wanted=format, dry_run=dry_run
+        store,
+        Verb.CORPUS,
+        paths,
+        workspace=workspace,
+        wanted=format,
+        dry_run=dry_run,
+        progress=progress,
     )
     with session.workspace.staging.folder() as folder:
         spool = pieces.Spool(folder, session.read().chunks)

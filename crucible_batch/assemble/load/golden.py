@@ -15,7 +15,7 @@ from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.golden_plan import CHILDREN, GIVEN, GOLDEN, ITEMS, plan_golden
 from crucible_batch.assemble.load.qrels import fill_lane
 from crucible_batch.assemble.load.report import LoadReport, Tallies
-from crucible_batch.assemble.load.session import Decision, Session
+from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.load.snapshots import snapshot_row
 from crucible_batch.assemble.qrels import plan_qrels, snapshot_lanes
 from crucible_batch.contracts import TABLES
@@ -42,6 +42,7 @@ def load_golden(
     lenient: bool = False,
     retire_missing: bool = False,
     dry_run: bool = False,
+    progress: Progress | None = None,
 ) -> LoadReport:
     """Load golden items into a store.
 
@@ -55,6 +56,7 @@ def load_golden(
         lenient: Load the good rows although others break their contract.
         retire_missing: Retire items of the set that the input does not hold.
         dry_run: Say what would be committed and write nothing.
+        progress: Is told how far the load has come.
 
     Raises:
         ContractError: Rows break their contract, and `lenient` is false; or no item is left.
@@ -62,7 +64,13 @@ def load_golden(
             set with another question.
     """
     session = Session(
-        store, Verb.GOLDEN, paths, workspace=workspace, wanted=format, dry_run=dry_run
+        store,
+        Verb.GOLDEN,
+        paths,
+        workspace=workspace,
+        wanted=format,
+        dry_run=dry_run,
+        progress=progress,
     )
     reading = session.read()
     found = steps.gather(reading.chunks)

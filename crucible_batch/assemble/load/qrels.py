@@ -11,7 +11,7 @@ from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.existing import settle
 from crucible_batch.assemble.load.pieces import contract_rows
 from crucible_batch.assemble.load.report import LoadReport, Tallies
-from crucible_batch.assemble.load.session import Decision, Session
+from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.qrels import plan_qrels, snapshot_lanes
 from crucible_batch.contracts import TABLES, Table
 from crucible_batch.formats.trec import Lane
@@ -34,6 +34,7 @@ def load_qrels(
     format: str | None = None,  # noqa: A002 (the option's name)
     lenient: bool = False,
     dry_run: bool = False,
+    progress: Progress | None = None,
 ) -> LoadReport:
     """Load judgments into a store.
 
@@ -47,11 +48,20 @@ def load_qrels(
         format: How to read the files; found out when None.
         lenient: Load the good rows although others break their contract.
         dry_run: Say what would be committed and write nothing.
+        progress: Is told how far the load has come.
 
     Raises:
         ContractError: Rows break their contract, and `lenient` is false.
     """
-    session = Session(store, Verb.QRELS, paths, workspace=workspace, wanted=format, dry_run=dry_run)
+    session = Session(
+        store,
+        Verb.QRELS,
+        paths,
+        workspace=workspace,
+        wanted=format,
+        dry_run=dry_run,
+        progress=progress,
+    )
     found = steps.gather(session.read(Lane(source or "human", judge)).chunks)
     tallies: Tallies = steps.tallies_for(found)
     good = {

@@ -17,7 +17,7 @@ from crucible_batch.assemble.load import pieces, run_facts
 from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.existing import refuse_changed, settle
 from crucible_batch.assemble.load.report import LoadReport, Tallies, refusal
-from crucible_batch.assemble.load.session import Decision, Session
+from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.load.snapshots import canonical_snapshots, snapshot_row
 from crucible_batch.assemble.load.staged import is_stored, part_rows, stage
 from crucible_batch.contracts import TABLES, Table
@@ -44,6 +44,7 @@ def load_run(
     status: str | None = None,
     format: str | None = None,  # noqa: A002 (the option's name)
     dry_run: bool = False,
+    progress: Progress | None = None,
 ) -> LoadReport:
     """Load the output of one run into a store.
 
@@ -58,6 +59,7 @@ def load_run(
             when it is loaded in parts.
         format: How to read the files; found out when None.
         dry_run: Say what would be committed and write nothing.
+        progress: Is told how far the load has come.
 
     Raises:
         ContractError: The input cannot be read, the golden-set hash is unknown, or no result is
@@ -65,7 +67,15 @@ def load_run(
         ConflictError: Rows are stored already with other content.
         UsageError: The input does not say which run or golden set it is of.
     """
-    session = Session(store, Verb.RUN, paths, workspace=workspace, wanted=format, dry_run=dry_run)
+    session = Session(
+        store,
+        Verb.RUN,
+        paths,
+        workspace=workspace,
+        wanted=format,
+        dry_run=dry_run,
+        progress=progress,
+    )
     with session.workspace.staging.folder() as folder:
         reading = session.read()
         spool = pieces.Spool(folder, reading.chunks)
@@ -116,6 +126,7 @@ class _Loading:
         }
         events |= self._plain("plugin_metrics")
         self._require_something()
+        self.session.show("sorting")
         staged = stage(
             self.session.workspace, {"results": self._good_results, **good}, self.run_id, self.part
         )

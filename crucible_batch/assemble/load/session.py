@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from crucible_batch.assemble.load.report import (
 )
 from crucible_batch.errors import UnknownNameError, UsageError
 from crucible_batch.formats import sources
-from crucible_batch.formats.chunk import Reading
+from crucible_batch.formats.chunk import Chunk, Reading
 from crucible_batch.formats.read import read
 from crucible_batch.formats.trec import Lane
 from crucible_batch.formats.verbs import Verb
@@ -34,6 +34,9 @@ from crucible_batch.store import (
     Workspace,
     combined_hash,
 )
+
+Progress = Callable[[str], None]
+"""Is told, in words, how far a long load has come."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +76,9 @@ class Session:
         workspace: str,
         wanted: str | None = None,
         dry_run: bool = False,
+        progress: Progress | None = None,
     ) -> None:
+        self.show = progress or _quiet
         self.store, self.verb, self.name, self.dry_run = store, verb, workspace, dry_run
         self.inputs, self.skipped = sources.find(paths, verb, _format(wanted))
         self.settings = load_settings(store.root, workspace)
@@ -94,8 +99,16 @@ class Session:
 
     def read(self, lane: Lane | None = None) -> Reading:
         """Start reading the inputs."""
-        self.reading = read(self.inputs, self.verb, lane=lane)
+        reading = read(self.inputs, self.verb, lane=lane)
+        self.reading = Reading(self._counted(reading.chunks), reading.findings)
         return self.reading
+
+    def _counted(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        n_rows = 0
+        for chunk in chunks:
+            n_rows += chunk.frame.height
+            self.show(f"{n_rows:,} rows read")
+            yield chunk
 
     def refuse_unless(self, lenient: bool, tallies: Tallies, what: str) -> None:
         """Stop a load that takes all rows or none.
@@ -215,6 +228,10 @@ class Session:
         if n := self._surrogates():
             notes.append(f"{n:,} lone surrogates were replaced by U+FFFD")
         return tuple(notes)
+
+
+def _quiet(_: str) -> None:
+    """Progress that nobody watches."""
 
 
 def _format(wanted: str | None) -> sources.Format | None:

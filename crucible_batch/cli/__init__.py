@@ -1,0 +1,47 @@
+"""The command line `crucible`: one call each into `assemble`, then print.
+
+Importing this package is light: everything heavy is imported inside the commands, so that
+`crucible --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+INTERNAL = 70
+"""Exit code of an internal error: 1 would read as a regression."""
+
+
+def main() -> None:
+    """Run one command; exits with the codes of STATISTICS.md."""
+    from crucible_batch.cli.app import app
+    from crucible_batch.errors import CrucibleError
+
+    try:
+        app(prog_name="crucible")
+    except CrucibleError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except MemoryError:
+        print(
+            "error: out of memory\nFix: lower machine.memory_limit in crucible.toml.",
+            file=sys.stderr,
+        )
+        sys.exit(INTERNAL)
+    except OSError as error:
+        print(
+            f"error: {error.strerror or error}: {error.filename or ''}\n"
+            "Fix: check that the file or folder is there, readable and not full.",
+            file=sys.stderr,
+        )
+        sys.exit(4)
+    except Exception as error:
+        if os.environ.get("CRUCIBLE_TRACEBACK"):
+            raise
+        print(
+            f"internal error: {type(error).__name__}: {error}\n"
+            "Fix: this is a fault of crucible; CRUCIBLE_TRACEBACK=1 shows where. Please report it.",
+            file=sys.stderr,
+        )
+        sys.exit(INTERNAL)

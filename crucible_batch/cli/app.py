@@ -1,0 +1,47 @@
+"""The commands, in the order a user meets them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crucible_batch.cli import contract, demo, load, store
+
+app = typer.Typer(
+    name="crucible",
+    help="Is run B better than run A? Golden sets, scores, comparisons and drift over Parquet.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+@app.callback()
+def crucible(
+    root: Annotated[
+        Path | None, typer.Option("--root", help="Folder of the store.", show_default=False)
+    ] = None,
+    workspace: Annotated[
+        str | None,
+        typer.Option("--workspace", help="Workspace within the store.", show_default=False),
+    ] = None,
+) -> None:
+    """Is run B better than run A? Golden sets, scores, comparisons and drift over Parquet."""
+    # Commands read these two from the environment, so both places of the option work.
+    if root is not None:
+        os.environ["CRUCIBLE_ROOT"] = str(root)
+    if workspace is not None:
+        os.environ["CRUCIBLE_WORKSPACE"] = workspace
+
+
+app.command("demo")(demo.demo)
+app.command("init")(store.init)
+app.add_typer(load.app, name="load")
+app.command("sql")(store.sql)
+app.command("schema")(contract.schema)
+app.command("docs")(contract.docs)
+app.command("doctor")(store.doctor)

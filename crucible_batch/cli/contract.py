@@ -1,0 +1,59 @@
+"""`crucible schema` and `docs`: what tables promise, and the handbook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crucible_batch.cli.options import Json
+from crucible_batch.cli.output import emit, emit_json
+
+
+def schema(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help="A table; without it, all of them.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print the contract of a table: columns, types, allowed values, rules."""
+    from crucible_batch.assemble.dictionary import describe, overview, to_dict
+    from crucible_batch.contracts import ALL, get_table
+
+    if name is None:
+        if json:
+            for table in ALL:
+                emit_json(to_dict(table))
+        else:
+            emit(overview())
+        return
+    table = get_table(name)
+    if json:
+        emit_json(to_dict(table))
+    else:
+        emit(describe(table))
+
+
+def docs(
+    topic: Annotated[
+        str | None, typer.Argument(help="A topic of the handbook; without it, the list.")
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write the generated docs of this checkout again.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Fail if a generated doc of this checkout is stale.")
+    ] = False,
+) -> None:
+    """Read the handbook, or keep the generated docs of a checkout true."""
+    from crucible_batch.assemble import dictionary
+
+    if write or check:
+        stale = dictionary.generated(Path.cwd(), write=write)
+        for path in stale:
+            emit(f"{'wrote' if write else 'stale'}: {path}")
+        if check and stale:
+            raise typer.Exit(4)
+        return
+    emit(dictionary.handbook(topic))

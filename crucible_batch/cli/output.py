@@ -1,0 +1,72 @@
+"""Text and JSON on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+Progress = Callable[[str], None]
+BROKEN_PIPE = 141
+
+
+def emit(text: str) -> None:
+    """Print to stdout; ends quietly when nobody reads on (exit code 141, never 1)."""
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(BROKEN_PIPE) from None
+
+
+def emit_json(content: Any) -> None:
+    """Print one object on one line."""
+    emit(json.dumps(content, ensure_ascii=False, default=str, allow_nan=False))
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Lay rows out in columns; numbers are right-aligned, null is an em dash."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    numeric = (
+        [
+            bool(cells) and all(_is_number(value) for value in column)
+            for column in zip(*[list(row) for row in rows], strict=True)
+        ]
+        if isinstance(rows, Sequence) and rows
+        else [False] * len(header)
+    )
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    lines = []
+    for line in (list(header), *cells):
+        parts = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ]
+        lines.append("  ".join(parts).rstrip())
+    return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "—"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Progress]:
+    """Show what is going on, on stderr, while a person watches; quiet in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+        yield lambda text: status.update(f"{what}: {text}")
