@@ -68,12 +68,14 @@ def rebuild(layout: Layout, tables: Mapping[str, Table], *, at: Path | None = No
     folder.mkdir()
     try:
         new = folder / layout.catalog.name
-        with duckdb.connect(":memory:") as connection:
+        with duckdb.connect(":memory:", config={"threads": 1}) as connection:
             connection.execute(fill("attach_new", path=str(new)))
             connection.execute("USE catalog")
             connection.execute(fill("set_root", root=layout.root))
+            connection.execute("BEGIN")  # one write to the disk, not one per view
             for view in _views(tables, root):
                 connection.execute(view)
+            connection.execute("COMMIT")
             connection.execute("USE memory")
             connection.execute("DETACH catalog")
         durable.sync(new)
