@@ -11,7 +11,7 @@ from crucible_batch.formats.chunk import reason
 from crucible_batch.formats.lines import blocks, readable
 from crucible_batch.formats.sources import Source
 
-BLOCK_BYTES = 1 << 25
+BLOCK_BYTES = 1 << 23
 BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
 LINE = "_source_row"
 

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from crucible_batch.contracts import TABLES
+from crucible_batch.contracts.conform import META
 from crucible_batch.contracts.table import Table
 from crucible_batch.errors import ContractError
 from crucible_batch.formats.cells import MISSING, column_of
@@ -178,7 +179,7 @@ class _Batch:
         self.children = CHILDREN.get(table, {})
         self.parts = {name: Rows(TABLES[name]) for name in self.children.values()}
         self.inherited = PARENT_KEYS.get(table, ())
-        self.known = {*self.main.table.names, *self.children, "_commit"}
+        self.known = {*self.main.table.names, *self.children, "_commit", *META}
         self.findings = findings
 
     def chunks(self, source: str) -> Iterator[Chunk]:
@@ -197,16 +198,22 @@ class _Batch:
         self.findings.n_replaced_surrogates += n_replaced
         problems = [] if row.keys() <= self.known else self._unknown(row)
         keys = {name: row[name] for name in self.inherited if name in row}
-        for name in self.children:
-            under = row.get(name)
-            if under is None:
-                row.pop(name, None)
-            elif isinstance(under, list):
-                del row[name]
-                self._take_children(self.children[name], under, keys, number)
-            else:
-                problems.append(reason(name, "not a list", under))
+        if not self.children.keys().isdisjoint(row):
+            problems += self._take_lists(row, keys, number)
         self.main.add(row, number, *problems)
+
+    def _take_lists(self, row: dict[str, Any], keys: dict[str, Any], number: int) -> list[str]:
+        """Move the child rows out of `row`; what is no list stays, and is a problem of the row."""
+        problems = []
+        for name in self.children.keys() & row.keys():
+            under = row[name]
+            if under is not None and not isinstance(under, list):
+                problems.append(reason(name, "not a list", under))
+                continue
+            del row[name]
+            if under is not None:
+                self._take_children(self.children[name], under, keys, number)
+        return sorted(problems)
 
     def _unknown(self, row: dict[str, Any]) -> list[str]:
         if row.keys() == {"run"}:

@@ -103,7 +103,7 @@ def decode(raw: bytes) -> tuple[dict[str, Any], int]:
     if len(raw) > MAX_LINE_BYTES:
         raise LineError(f"longer than {MAX_LINE_BYTES:,} bytes", readable(raw))
     try:
-        text, n_replaced = _text(raw)
+        text, n_replaced = decode_text(raw)
         value = DECODER.decode(text)
         if _too_deep(text, value):
             raise LineError("nested too deeply", readable(raw))
@@ -139,8 +139,15 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 DECODER = JSONDecoder(object_pairs_hook=_once)
 
 
-def _text(raw: bytes) -> tuple[str, int]:
-    """Decode UTF-8; surrogates encoded as if they were characters count as lone ones."""
+def decode_text(raw: bytes) -> tuple[str, int]:
+    """Decode UTF-8; surrogates encoded as if they were characters count as lone ones.
+
+    Returns:
+        The text, and how many surrogates in it were replaced by U+FFFD.
+
+    Raises:
+        UnicodeDecodeError: The bytes are not UTF-8, surrogates or not.
+    """
     try:
         return raw.decode(), 0
     except UnicodeDecodeError as broken:

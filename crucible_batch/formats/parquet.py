@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crucible_batch.contracts import TABLES
-from crucible_batch.contracts.conform import conform
+from crucible_batch.contracts.conform import META, conform
 from crucible_batch.errors import ContractError
+from crucible_batch.formats.arrow import to_polars
 from crucible_batch.formats.chunk import Chunk, Findings
 from crucible_batch.formats.sources import Source, unreadable
 from crucible_batch.formats.verbs import Verb, choose_table, undecided
@@ -19,9 +19,12 @@ CHUNK_ROWS = 500_000
 CHUNK_BYTES = 1 << 28
 """Rows of long texts come in smaller chunks."""
 
+IGNORED = frozenset({"_commit", *META})
+"""Columns of lake and quarantine files: a mended quarantine file can be loaded as it is."""
+
 
 def read_parquet(source: Source, verb: Verb, findings: Findings) -> Iterator[Chunk]:
-    """Read one Parquet file; a column `_commit` is dropped.
+    """Read one Parquet file; the columns `IGNORED` are dropped.
 
     Args:
         source: The file. Its name, its folder or its columns say which table it holds.
@@ -37,13 +40,13 @@ def read_parquet(source: Source, verb: Verb, findings: Findings) -> Iterator[Chu
     """
     try:
         with pq.ParquetFile(source.path) as file:
-            columns = [name for name in file.schema_arrow.names if name != "_commit"]
+            columns = [name for name in file.schema_arrow.names if name not in IGNORED]
             _require_distinct(source, columns)
             table = choose_table(source.path, verb, columns)
             if table is None:
                 raise undecided(source.name, verb, columns)
             findings.reported.add(table)
-            yield from _chunks(source, file, table, columns)
+            yield from _chunks(source, file, table, columns, findings)
     except pa.ArrowInvalid as error:
         raise ContractError(
             f"{source.name} is not a Parquet file, or is cut off",
@@ -65,15 +68,15 @@ def _require_distinct(source: Source, columns: list[str]) -> None:
 
 
 def _chunks(
-    source: Source, file: pq.ParquetFile, table: str, columns: list[str]
+    source: Source, file: pq.ParquetFile, table: str, columns: list[str], findings: Findings
 ) -> Iterator[Chunk]:
     if file.metadata.num_rows == 0:  # its columns still have to keep the contract
-        empty = pl.from_arrow(file.schema_arrow.empty_table().select(columns))
-        conform(TABLES[table], pl.DataFrame(empty), source=source.name)
+        empty = pa.RecordBatch.from_pylist([], schema=file.schema_arrow).select(columns)
+        conform(TABLES[table], to_polars(empty, source.name, findings), source=source.name)
         return
     first_row = 1
     for batch in file.iter_batches(batch_size=_batch_rows(file), columns=columns):
-        frame = pl.DataFrame(pl.from_arrow(batch))
+        frame = to_polars(batch, source.name, findings)
         yield Chunk(table, conform(TABLES[table], frame, source=source.name, first_row=first_row))
         first_row += batch.num_rows
 

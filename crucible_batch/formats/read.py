@@ -28,13 +28,14 @@ def read(sources: Sequence[Source], verb: Verb, *, lane: Lane | None = None) -> 
         Chunks to be consumed once, and the findings they fill.
 
     Raises:
+        UsageError: The lane is an llm's without its judge.
         ContractError: While the chunks are consumed: an input is damaged, breaks its contract as a
             whole, or has no row.
     """
+    lane = lane or Lane()
+    lane.columns()  # a wrong lane is said before anything is read
     findings = Findings()
-    return Reading(
-        _counted(_chunks(sources, verb, lane or Lane(), findings), findings, sources), findings
-    )
+    return Reading(_counted(_chunks(sources, verb, lane, findings), findings, sources), findings)
 
 
 def _chunks(

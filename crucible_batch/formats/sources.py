@@ -199,7 +199,7 @@ def _peek(path: Path) -> tuple[str | None, bytes]:
 def unreadable(path: Path | str, error: Exception) -> ContractError:
     """The error for a file that the system or its compression does not give out."""
     return ContractError(
-        f"{path} cannot be read", problems=[str(error)], fix="it may be cut off: copy it again"
+        f"{path} cannot be read", problems=[str(error)], fix="see that it is whole and may be read"
     )
 
 

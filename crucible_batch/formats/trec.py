@@ -23,7 +23,7 @@ RUN_COLUMNS = ("item_id", "q0", "doc_id", "rank", "score_text", "tag")
 QREL_COLUMNS = ("query_id", "iteration", "doc_id", "grade_text")
 
 CHUNK_ROWS = 500_000
-SPILL_ROWS = 6_000_000
+SPILL_ROWS = 1_000_000
 """Beyond this many lines, rankings are gathered on disk instead of in memory."""
 
 BUCKETS = 64
@@ -79,7 +79,7 @@ def read_trec_qrels(source: Source, findings: Findings, lane: Lane) -> Iterator[
     stays two rows.
 
     Yields:
-        Chunks of qrels, about 32 MiB of text each.
+        Chunks of qrels, about 8 MiB of text each.
     """
     findings.reported.add("qrels")
     fixed = [pl.lit(value).alias(name) for name, value in lane.columns().items()]

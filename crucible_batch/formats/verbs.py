@@ -95,18 +95,20 @@ def named_table(name: str, verb: Verb) -> str | None:
 def choose_table(path: Path, verb: Verb, columns: Collection[str]) -> str | None:
     """Say which of the verb's tables a file holds.
 
-    The file name decides, then the folder's name if the columns fit that table (a folder `runs`
-    may well hold results), then the columns if they fit exactly one table.
+    The file name decides, unless the columns fit another table and not that one (`runs-7` may well
+    hold results); then the folder's name if the columns fit that table; then the columns if they
+    fit exactly one table.
 
     Returns:
         The table's name, or None when several tables or none would fit.
     """
-    if named := named_table(path.name, verb):
-        return named
+    named = named_table(path.name, verb)
     if not columns:
-        return None
+        return named
     folder = path.parent.name
     fitting = [name for name in VERB_TABLES[verb] if fits(TABLES[name], columns)]
+    if named and (named in fitting or not fitting):
+        return named
     if folder in fitting:
         return folder
     if not fitting:

@@ -397,3 +397,8 @@ def test_the_id_of_an_assertion_is_pinned_and_does_not_depend_on_the_spelling_of
 
 def test_the_commit_number_of_an_exported_row_is_ignored(write, load):
     assert not load(write("r.jsonl", {**RESULT, "_commit": 3}), "run").problems("results")
+
+
+def test_a_file_name_that_fits_another_table_than_its_keys_misleads_nobody(write, load):
+    assert load(write("runs-7.jsonl", RESULT), "run")["results"].height == 1
+    assert load(write("checks.jsonl", {**RESULT, "checks": []}), "run")["results"].height == 1

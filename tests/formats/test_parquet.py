@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import polars as pl
@@ -180,3 +181,104 @@ def test_types_of_other_writers_come_out_as_contract_types(save, load):
     found = load(save("results.parquet", frame), "run")
     assert found["results"].select(TABLES["results"].names).schema == TABLES["results"].schema
     assert found.rows("results", "item_id", "confidence") == [("a", 0.5), ("b", None)]
+
+
+def raw_text(*texts: bytes):
+    """An Arrow text column with the bytes as they are."""
+    import pyarrow as pa
+
+    return pa.array(texts, pa.binary()).view(pa.string())
+
+
+def save_arrow(tmp_path, **columns):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "golden_items.parquet"
+    pq.write_table(pa.table({"answerable": [True] * len(columns["item_id"]), **columns}), path)
+    return path
+
+
+def test_a_text_that_is_not_utf_8_is_a_problem_of_its_row(tmp_path, load):
+    questions = raw_text(b"good", b"bad \xff", "é".encode())
+    found = load(save_arrow(tmp_path, item_id=["a", "b", "c"], question=questions), "golden")
+    assert found.rows("golden_items", "question") == [("good",), (None,), ("é",)]
+    assert found.reasons("golden_items") == [[], ["question: not UTF-8: bad \ufffd"], []]
+    assert json.loads(found["golden_items"]["_row"][1])["question"] == "bad \ufffd"
+
+
+def test_lone_surrogates_in_parquet_are_replaced_and_counted(tmp_path, load):
+    questions = raw_text(b"x\xed\xa0\xb5y", b"z")
+    found = load(save_arrow(tmp_path, item_id=["a", "b"], question=questions), "golden")
+    assert found.rows("golden_items", "question") == [("x\ufffdy",), ("z",)]
+    assert found.findings.n_replaced_surrogates == 1
+    assert not found.problems("golden_items")
+
+
+def test_lists_of_texts_are_checked_too(tmp_path, load):
+    import pyarrow as pa
+
+    words = raw_text(b"a", b"\xff", b"\xed\xa0\x80")
+    tags = pa.ListArray.from_arrays(pa.array([0, 1, 2, 3, 3], pa.int32()), words)
+    path = save_arrow(tmp_path, item_id=list("abcd"), question=list("qrst"), tags=tags)
+    found = load(path, "golden")
+    assert found.rows("golden_items", "tags") == [(["a"],), ([],), (["\ufffd"],), ([],)]
+    assert found.problems("golden_items") == ['tags: not UTF-8: ["\ufffd"]']
+    assert found.findings.n_replaced_surrogates == 1
+
+
+def test_dictionary_encoded_texts_are_checked_too(tmp_path, load):
+    import pyarrow as pa
+
+    questions = pa.DictionaryArray.from_arrays(
+        pa.array([1, 0], pa.int32()), raw_text(b"\xff", b"a")
+    )
+    found = load(save_arrow(tmp_path, item_id=["a", "b"], question=questions), "golden")
+    assert found.rows("golden_items", "question") == [("a",), (None,)]
+
+
+def test_an_unknown_time_zone_is_an_error_that_names_the_file(tmp_path, load):
+    import pyarrow as pa
+
+    times = pa.array([1], pa.timestamp("us", "Nowhere/City"))
+    path = save_arrow(tmp_path, item_id=["a"], question=["q"], created_at=times)
+    with pytest.raises(ContractError, match=r"golden_items\.parquet") as caught:
+        load(path, "golden")
+    assert "Nowhere/City" in caught.value.problems[0]
+
+
+def test_a_decimal_too_wide_for_any_number_is_an_error(tmp_path, load):
+    from decimal import Decimal
+
+    import pyarrow as pa
+
+    wide = pa.array([Decimal(1)], pa.decimal256(60, 2))
+    with pytest.raises(ContractError, match="cannot be read") as caught:
+        load(save_arrow(tmp_path, item_id=["a"], question=["q"], ground_truth=wide), "golden")
+    assert caught.value.problems == ("column 'ground_truth' is decimal256(60, 2)",)
+
+
+def test_a_time_with_an_offset_becomes_utc(tmp_path, load):
+    import pyarrow as pa
+
+    times = pa.array([0], pa.timestamp("ms", "+02:00"))
+    path = save_arrow(tmp_path, item_id=["a"], question=["q"], created_at=times)
+    assert load(path, "golden").rows("golden_items", "created_at") == [
+        (datetime(1970, 1, 1, tzinfo=UTC),)
+    ]
+
+
+def test_a_file_name_that_fits_another_table_than_its_columns_misleads_nobody(save, load):
+    assert load(save("runs-7.parquet", RESULTS), "run")["results"].height == 2
+
+
+def test_a_mended_quarantine_file_is_read_without_its_old_reasons(save, load):
+    frame = RESULTS.with_columns(
+        _source_file=pl.lit("old"),
+        _source_row=pl.lit(9),
+        _reasons=pl.lit(["x: y: z"]),
+        _row=pl.lit("{}"),
+    )
+    found = load(save("results.parquet", frame), "run")
+    assert found.reasons("results") == [[], []]
+    assert found["results"]["_source_row"].to_list() == [1, 2]
