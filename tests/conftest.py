@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
+
+# Builders that several folders of tests import by name.
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 
 @pytest.fixture(scope="session")
