@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +37,8 @@ class Grid:
     exponent: int
 
     def value(self, total: float, divisor: int = 1) -> float:
-        """Return ``total / divisor`` grid units as a number, rounded once when `total` is whole."""
-        whole = int(total) if float(total).is_integer() else total
-        power: int = 10 ** abs(self.exponent)
-        return whole * power / divisor if self.exponent >= 0 else whole / (divisor * power)
+        """Return ``total / divisor`` grid units as a number, rounded once."""
+        return float(Fraction(total) / divisor * Fraction(10) ** self.exponent)
 
 
 def differences(

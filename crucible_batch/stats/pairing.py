@@ -15,6 +15,10 @@ from crucible_batch.stats.grid import differences
 from crucible_batch.stats.resampling import Units
 
 
+LARGEST = 1e300
+"""Beyond this magnitude the difference of two values may overflow."""
+
+
 class Order(NamedTuple):
     """Items in canonical order: item_id bytewise.
 
@@ -85,12 +89,12 @@ def checked_values(values: Any, order: Order, side: str) -> NDArray[np.float64]:
             fix="Give one value per item; NaN where the metric is not carried.",
         )
     numbers = numbers[order.places]
-    infinite = np.flatnonzero(np.isinf(numbers))
+    infinite = np.flatnonzero(np.abs(numbers) > LARGEST)
     if infinite.size:
         raise ContractError(
-            f"The {side} holds values that are not finite",
+            f"The {side} holds values that are infinite or beyond {LARGEST:.0e}",
             problems=[f"item {order.names[k]!r}: {numbers[k]}" for k in infinite],
-            fix="A metric is a number, or NaN where it is not carried.",
+            fix="A metric is a finite number, or NaN where it is not carried.",
         )
     return numbers
 
