@@ -1,7 +1,7 @@
 """The example: two real runs of the embedded pipeline over a corpus and a golden set, rebuilt.
 
-People wrote the corpus (`corpus/v1`, `corpus/v2`: Markdown and entities.toml) and `golden.jsonl`.
-Everything else in the folder is derived here: the corpus tables, `runs/*.jsonl` and `qrels.jsonl`.
+The corpus (`corpus/v1`, `corpus/v2`: Markdown and entities.toml) and `golden.jsonl` are written by
+hand. The rest of the folder is derived here: corpus tables, `runs/*.jsonl` and `qrels.jsonl`.
 The same bytes come out on every machine: no clock, no threads, every number rounded.
 """
 

@@ -209,7 +209,7 @@ class LexicalTarget:
 
 
 def _build_index(read: Sequence[Sequence[str]], config: LexicalConfig) -> bm25s.BM25:
-    """Index the chunks; vocabulary in sorted order and float64, so that every build is the same."""
+    """Index the chunks: sorted words, float64 and plain NumPy, so that every build is the same."""
     import bm25s
 
     vocabulary = {word: at for at, word in enumerate(sorted({w for found in read for w in found}))}
@@ -219,7 +219,6 @@ def _build_index(read: Sequence[Sequence[str]], config: LexicalConfig) -> bm25s.
         method="lucene",
         dtype="float64",
         backend="numpy",
-        csc_backend="numpy",
     )
     ids = [[vocabulary[word] for word in found] for found in read]
     index.index((ids, vocabulary), show_progress=False)
