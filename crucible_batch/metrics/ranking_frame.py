@@ -1,14 +1,25 @@
-"""Builds the `ranking` grain: rankings and grades become one row of facts per result."""
+"""Builds the `ranking` grain: rankings and grades become one row of facts per result.
+
+The work is cut into buckets of whole rankings that fit the processor's cache, mapped over threads.
+A result never depends on its bucket, so bucket size and threads change no bit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
 
+import numpy as np
 import polars as pl
 
 from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.metric import Metric
-from crucible_batch.metrics.ranking import Ranking
+from crucible_batch.metrics.ranking import ranked, ties
+
+BUCKET_ROWS = 150_000
+"""Ranking rows of a bucket, about; a ranking is never cut in two."""
 
 
 def columns_read(metrics: Iterable[Metric]) -> set[str]:
@@ -19,42 +30,86 @@ def columns_read(metrics: Iterable[Metric]) -> set[str]:
 
 def ranking_frame(
     results: pl.DataFrame,
-    ranking: Ranking,
+    rows: pl.DataFrame,
     judged: pl.DataFrame,
     *,
     relevant_at: int,
     columns: Collection[str],
     required: pl.DataFrame | None = None,
+    bucket_rows: int = BUCKET_ROWS,
 ) -> pl.DataFrame:
     """Gather the facts that retrieval metrics read.
 
     Args:
-        results: One row per expected result: `group` (UInt32, unique), and whatever else is known
-            of it (key, state, `n_qrels`, `n_placed`).
-        ranking: What the results retrieved, by `group`.
+        results: One row per expected result; whatever is known of it (key, state, `n_qrels`,
+            `n_placed`). In the other frames `group` (UInt32) is its row number.
+        rows: What was retrieved: `group`, `doc`, `order` (larger is better).
         judged: Effective grades: `group`, `doc` (unique together), `grade` from 0 on, `source`.
         relevant_at: Smallest grade that counts as relevant.
         columns: The columns of the grain to build; the others are left out.
         required: Documents that citations require: `group`, `doc` (unique together).
+        bucket_rows: About how many ranking rows are worked on at a time.
 
     Returns:
         `results` in their order, with the asked columns of the grain.
     """
-    built = [
-        ranking.results.drop("start"),
-        _facts(judged, relevant_at, columns),
-        _places(ranking, judged, relevant_at, columns),
+    results = results.with_row_index("group")
+    tables = [_by_group(t) for t in (rows, judged, required) if t is not None]
+    cuts = _cuts(results.height, tables[0]["group"], bucket_rows)
+    edges = [table["group"].search_sorted(pl.Series(cuts, dtype=pl.UInt32)) for table in tables]
+    work = partial(_bucket, relevant_at=relevant_at, columns=columns)
+    buckets = [
+        [results[start:stop]]
+        + [t[int(e[i]) : int(e[i + 1])] for t, e in zip(tables, edges, strict=True)]
+        for i, (start, stop) in enumerate(pairwise(cuts))
     ]
+    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+        return pl.concat(pool.map(lambda bucket: work(*bucket), buckets)).drop("group")
+
+
+def _by_group(table: pl.DataFrame) -> pl.DataFrame:
+    """`table` with the rows of a group together, in ascending order of groups."""
+    return table if table["group"].is_sorted() else table.sort("group")
+
+
+def _cuts(n_results: int, group: pl.Series, bucket_rows: int) -> list[int]:
+    """Result numbers at which buckets begin, and the end; at least one bucket."""
+    ends = np.cumsum(np.bincount(group.to_numpy(), minlength=n_results))
+    cuts = [0]
+    while cuts[-1] < n_results:
+        done = ends[cuts[-1] - 1] if cuts[-1] else 0
+        step = int(np.searchsorted(ends, done + bucket_rows, side="right"))
+        cuts.append(max(cuts[-1] + 1, step))
+    return cuts if n_results else [0, 0]
+
+
+def _bucket(
+    results: pl.DataFrame,
+    rows: pl.DataFrame,
+    judged: pl.DataFrame,
+    required: pl.DataFrame | None = None,
+    *,
+    relevant_at: int,
+    columns: Collection[str],
+) -> pl.DataFrame:
+    """The facts of a slice of results and everything that belongs to them."""
+    ranking = ranked(rows)
+    position = pl.col("position")
+    given = rows.group_by("group").agg(given=pl.len())
+    counts = ranking.group_by("group").agg(n_retrieved=pl.len().cast(pl.Int64))
+    counts = counts.join(given, on="group").select(
+        "group", "n_retrieved", n_dropped=pl.col("given").cast(pl.Int64) - pl.col("n_retrieved")
+    )
+    built = [counts, _facts(judged, relevant_at), _places(_found(ranking, judged), relevant_at)]
     if required is not None:
-        built += [
-            required.group_by("group").agg(n_required=pl.len().cast(pl.Int64)),
-            _lists(ranking.positions(required), {"required": pl.col("position")}),
-        ]
+        found = _found(ranking, required)
+        built.append(required.group_by("group").agg(n_required=pl.len().cast(pl.Int64)))
+        built.append(_lists(found, {"required": position}))
     if "tied" in columns:
-        built.append(_lists(ranking.ties(), {"tied": pl.col("position")}))
+        built.append(_lists(ties(ranking), {"tied": position}))
     frame = results
     for facts in built:
-        fresh = [c for c in facts.columns if c == "group" or (c in columns and c not in frame)]
+        fresh = [c for c in facts.columns if c == "group" or c in columns]
         frame = frame.join(facts.select(fresh), on="group", how="left", maintain_order="left")
     return frame.with_columns(
         pl.col(name).fill_null(pl.lit(column.default, dtype=column.dtype))
@@ -65,38 +120,41 @@ def ranking_frame(
     )
 
 
-def _facts(judged: pl.DataFrame, relevant_at: int, columns: Collection[str]) -> pl.DataFrame:
+def _found(ranking: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `targets` that were retrieved, with their position, in rank order."""
+    places = ranking.select("group", "doc", "position")
+    return places.join(targets, on=["group", "doc"]).drop("doc").sort("group", "position")
+
+
+def _facts(judged: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
     """What the judgments alone say, whatever was retrieved."""
     grade = pl.col("grade")
-    exprs = {
-        "n_relevant": (grade >= relevant_at).sum().cast(pl.Int64),
-        "n_nonrelevant": (grade < relevant_at).sum().cast(pl.Int64),
-        "ideal": grade.filter(grade > 0).sort(descending=True),
-    }
-    asked = [expr.alias(name) for name, expr in exprs.items() if name in columns]
-    return judged.group_by("group").agg(asked)
+    return judged.group_by("group").agg(
+        n_relevant=(grade >= relevant_at).sum().cast(pl.Int64),
+        n_nonrelevant=(grade < relevant_at).sum().cast(pl.Int64),
+        ideal=grade.filter(grade > 0).sort(descending=True),
+    )
 
 
-def _places(
-    ranking: Ranking, judged: pl.DataFrame, relevant_at: int, columns: Collection[str]
-) -> pl.DataFrame:
+def _places(found: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
     """Where judged documents stand, as lists in rank order."""
     position, grade = pl.col("position"), pl.col("grade")
     relevant = grade >= relevant_at
-    exprs = {
-        "judged": position,
-        "judged_by_llm": position.filter(pl.col("source") == "llm"),
-        "found": position.filter(grade > 0),
-        "found_grades": grade.filter(grade > 0),
-        "relevant": position.filter(relevant),
-        "nonrelevant_above": (~relevant).cast(pl.Int64).cum_sum().filter(relevant),
-    }
-    asked = {name: expr for name, expr in exprs.items() if name in columns}
-    return _lists(ranking.positions(judged), asked)
+    return _lists(
+        found,
+        {
+            "judged": position,
+            "judged_by_llm": position.filter(pl.col("source") == "llm"),
+            "found": position.filter(grade > 0),
+            "found_grades": grade.filter(grade > 0),
+            "relevant": position.filter(relevant),
+            "nonrelevant_above": (~relevant).cast(pl.Int64).cum_sum().filter(relevant),
+        },
+    )
 
 
-def _lists(placed: pl.DataFrame, exprs: dict[str, pl.Expr]) -> pl.DataFrame:
-    """Collect placed documents, sorted by group and position, into one row per ranking."""
-    return placed.group_by("group", maintain_order=True).agg(
+def _lists(found: pl.DataFrame, exprs: dict[str, pl.Expr]) -> pl.DataFrame:
+    """Collect documents in rank order into one row of lists per result."""
+    return found.group_by("group", maintain_order=True).agg(
         expr.alias(name) for name, expr in exprs.items()
     )

@@ -20,7 +20,6 @@ from crucible_batch.metrics.grades import (
     resolve,
 )
 from crucible_batch.metrics.metric import Metric
-from crucible_batch.metrics.ranking import rank, refuse_repeats
 from crucible_batch.metrics.ranking_frame import columns_read, ranking_frame
 from crucible_batch.metrics.retrieval import RELEVANT_AT, named
 from crucible_batch.metrics.score import score
@@ -83,17 +82,18 @@ def retrieval_scores(
     rows = _rows(run, level, order, duplicates, ignore_identical_ids=ignore_identical_ids)
     judgments = read_qrels(qrels)
     placed = place(judgments, None, level)
-    results = _results(rows["query_id"], judgments, placed, level)
-    ranking = rank(_coded(rows, results))
-    if duplicates == "refuse":
-        refuse_repeats(ranking, results["query_id"], "run")
+    queries = _queries(rows["query_id"], judgments["query_id"])
+    results = _results(queries, judgments, placed, level)
+    rows = _coded(rows, queries)
     frame = ranking_frame(
         results,
-        ranking,
-        _coded(resolve(placed).rename({"target": "doc"}), results),
+        rows,
+        _coded(resolve(placed).rename({"target": "doc"}), queries),
         relevant_at=relevant_at,
-        columns=columns_read(asked),
+        columns={"n_dropped", *columns_read(asked)},
     )
+    if duplicates == "refuse" and frame["n_dropped"].any():
+        _refuse_repeats(rows, queries)
     if trec_compat:
         frame = frame.filter(pl.col("n_qrels") > 0)
     scores = score({"ranking": frame}, asked, ["query_id"])
@@ -181,49 +181,53 @@ def _refuse_repeated_chunks(frame: pl.DataFrame, value: pl.Expr) -> pl.DataFrame
     return frame.group_by(key[:2]).agg(pl.all().get(value.arg_max()))
 
 
-def _results(
-    run_ids: pl.Series, judgments: pl.DataFrame, placed: pl.DataFrame, level: Granularity
-) -> pl.DataFrame:
-    """Every query of the run or the judgments, sorted, with how many judgments it has.
-
-    Returns:
-        group (its row number), query_id, n_qrels, n_placed.
-    """
-    counts = judgments.group_by("query_id").agg(n_qrels=pl.len().cast(pl.Int64))
-    usable = counts.rename({"n_qrels": "n_placed"})
-    if placed.height < judgments.height:
-        usable = placed.group_by("query_id").agg(n_placed=pl.len().cast(pl.Int64))
-    ranked = run_ids.rle().struct.field("value").unique().alias("query_id")
-    _warn_without_overlap(ranked, counts["query_id"])
-    results = (
-        pl.concat([ranked, counts["query_id"]])
-        .unique()
-        .sort()
-        .to_frame()
-        .with_row_index("group")
-        .join(counts, on="query_id", how="left", maintain_order="left")
-        .join(usable, on="query_id", how="left", maintain_order="left")
-        .with_columns(pl.col("n_qrels", "n_placed").fill_null(0))
+def _queries(run_ids: pl.Series, judged_ids: pl.Series) -> pl.Series:
+    """Every query of the run or the judgments, once, in order of first appearance."""
+    ranked, judged = (
+        ids.rle().struct.field("value").unique(maintain_order=True) for ids in (run_ids, judged_ids)
     )
-    # Judgments of documents say nothing about chunks: such a query has none.
-    return results.with_columns(n_qrels="n_placed") if level == "chunk" else results
-
-
-def _coded(rows: pl.DataFrame, results: pl.DataFrame) -> pl.DataFrame:
-    """Replace query_id by the group of its result."""
-    # Rows of a query usually stand together: an id is looked up once per stretch, not per row.
-    stretches = rows["query_id"].rle().struct.unnest()
-    known = results.select("group", value="query_id")
-    codes = stretches.join(known, on="value", how="left", maintain_order="left")
-    group = np.repeat(codes["group"].to_numpy(), codes["len"].to_numpy())
-    return rows.select(pl.exclude("query_id"), group=pl.Series(group, dtype=pl.UInt32))
-
-
-def _warn_without_overlap(ranked: pl.Series, judged: pl.Series) -> None:
-    """Say so when run and judgments share no query: ids that differ look like a run of zeros."""
     if len(ranked) and len(judged) and not ranked.is_in(judged.implode()).any():
+        # Ids that differ throughout look like a run of zeros.
         log.warning(
             "run and qrels share no query_id (run has %r, qrels has %r): all queries score 0",
             ranked[0],
             judged[0],
         )
+    return pl.concat([ranked, judged]).unique(maintain_order=True).alias("query_id")
+
+
+def _results(
+    queries: pl.Series, judgments: pl.DataFrame, placed: pl.DataFrame, level: Granularity
+) -> pl.DataFrame:
+    """How many judgments each query has: query_id, n_qrels, n_placed."""
+
+    def per_query(rows: pl.DataFrame) -> pl.Series:
+        groups = _coded(rows.select("query_id"), queries)["group"].to_numpy()
+        return pl.Series(np.bincount(groups, minlength=len(queries)), dtype=pl.Int64)
+
+    n_placed = per_query(placed)
+    # Judgments of documents say nothing about chunks: such a query has none.
+    n_qrels = n_placed if level == "chunk" else per_query(judgments)
+    return pl.DataFrame({"query_id": queries, "n_qrels": n_qrels, "n_placed": n_placed})
+
+
+def _coded(rows: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
+    """Replace query_id by `group`, its place in `queries`."""
+    # Rows of a query usually stand together: an id is looked up once per stretch, not per row.
+    stretches = rows["query_id"].rle().struct.unnest().rename({"value": "query_id"})
+    known = queries.to_frame().with_row_index("group")
+    codes = stretches.join(known, on="query_id", how="left", maintain_order="left")
+    group = np.repeat(codes["group"].to_numpy(), codes["len"].to_numpy())
+    return rows.select(pl.exclude("query_id"), group=pl.Series(group, dtype=pl.UInt32))
+
+
+def _refuse_repeats(rows: pl.DataFrame, queries: pl.Series) -> None:
+    """Name the documents that a query ranks twice."""
+    pairs = rows.filter(pl.struct("group", "doc").is_first_distinct().not_())
+    raise ContractError(
+        f"run has {pairs.height:,} duplicate (query_id, doc_id)",
+        problems=[
+            str(pair) for pair in zip(queries.gather(pairs["group"]), pairs["doc"], strict=True)
+        ],
+        fix='Leave the repeats out, or pass duplicates="first" to keep the best-ranked one.',
+    )
