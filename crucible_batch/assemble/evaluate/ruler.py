@@ -1,0 +1,159 @@
+"""The ruler of a run: pinned golden revisions, effective grades and overrides at one lake pin.
+
+Grades are resolved when they are read, never by changing rows; what a run was measured with is
+named by `ruler_hash`, so that two runs can be held against one ruler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from crucible_batch.contracts import TABLES
+from crucible_batch.errors import ContractError
+from crucible_batch.metrics.facts import Golden
+from crucible_batch.metrics.grades import resolve_grades
+from crucible_batch.metrics.judgments import overridden
+from crucible_batch.store import Snapshot, canonical_json, content_fingerprint, text_sha256
+
+QREL_KEY = ("query_id", "target", "source", "judge")
+CHILDREN = ("golden_assertions", "golden_concepts", "golden_citations")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grading:
+    """Which judgments count.
+
+    Attributes:
+        qrel_source: human or llm alone, or all of them resolved.
+        granularity: document or chunk.
+        llm_lanes: llm judges whose grades count, or all.
+    """
+
+    qrel_source: str = "resolved"
+    granularity: str = "document"
+    llm_lanes: tuple[str, ...] | str = "all"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ruler:
+    """What a run is measured with.
+
+    Attributes:
+        golden_set_hash: Version of the golden set.
+        golden: Pinned revisions of its items, and their children.
+        grades: Effective grades at the asked granularity: query_id, doc_id, chunk_id (chunk
+            granularity only), grade, source.
+        document_grades: Effective grades per document: query_id, doc_id, grade, source.
+        judged: Per item with any judgment: query_id, n_qrels, n_placed.
+        overrides: Overrides of verdicts and claims that apply to the items.
+        n_unplaced: Chunk judgments without a known document.
+        hash: The ruler's name.
+    """
+
+    golden_set_hash: str
+    golden: Golden
+    grades: pl.DataFrame
+    document_grades: pl.DataFrame
+    judged: pl.DataFrame
+    overrides: pl.DataFrame
+    n_unplaced: int
+    hash: str
+
+
+def load_ruler(snapshot: Snapshot, golden_set_hash: str, grading: Grading) -> Ruler:
+    """Gather the ruler of a golden-set hash as of a snapshot.
+
+    Raises:
+        ContractError: The hash is unknown, or an override cannot be read.
+    """
+    golden = load_golden_set(snapshot, golden_set_hash)
+    ids = golden.items.select("item_id")
+    overrides = snapshot.read("judgment_overrides").drop("_commit").collect()
+    qrels = _judgments(snapshot, ids, overrides, grading)
+    document = resolve_grades(qrels)
+    grades = (
+        document
+        if grading.granularity == "document"
+        else resolve_grades(qrels, granularity=grading.granularity)
+    )
+    on_target = "doc_id" if grading.granularity == "document" else "chunk_id"
+    judged = qrels.group_by("query_id").agg(
+        n_qrels=pl.len().cast(pl.Int64),
+        n_placed=pl.col(on_target).is_not_null().sum().cast(pl.Int64),
+    )
+    applying = _of_items(overrides.filter(pl.col("target_table") != "qrels"), ids)
+    return Ruler(
+        golden_set_hash=golden_set_hash,
+        golden=golden,
+        grades=grades,
+        document_grades=document,
+        judged=judged,
+        overrides=applying,
+        n_unplaced=int(qrels["doc_id"].null_count()),
+        hash=ruler_hash(grades, applying),
+    )
+
+
+def load_golden_set(snapshot: Snapshot, golden_set_hash: str) -> Golden:
+    """The pinned revision of every item of a golden-set hash, with its children.
+
+    Raises:
+        ContractError: The hash is unknown in this workspace.
+    """
+    on = ["item_id", "revision"]
+    versions = snapshot.read("golden_set_versions")
+    pinned = versions.filter(pl.col("golden_set_hash") == golden_set_hash).select(on).collect()
+    if pinned.is_empty():
+        raise ContractError(
+            f"No golden set of this workspace has the hash {golden_set_hash}",
+            fix="load the golden items the run was made for.",
+        )
+    items, assertions, concepts, citations = (
+        snapshot.read(name)
+        .drop("_commit")
+        .join(pinned.lazy(), on=on, how="semi")
+        .sort(TABLES[name].key)
+        .collect()
+        for name in ("golden_items", *CHILDREN)
+    )
+    return Golden(items=items, assertions=assertions, concepts=concepts, citations=citations)
+
+
+def ruler_hash(grades: pl.DataFrame, overrides: pl.DataFrame) -> str:
+    """SHA-256 over the sorted effective grades and the overrides that apply to the items."""
+    rows = grades.sort(grades.columns).rows()
+    content = content_fingerprint(overrides, TABLES["judgment_overrides"])
+    return text_sha256(
+        canonical_json({"grades": [list(row) for row in rows], "overrides": content})
+    )
+
+
+def _judgments(
+    snapshot: Snapshot, ids: pl.DataFrame, overrides: pl.DataFrame, grading: Grading
+) -> pl.DataFrame:
+    """Judgments of the items that count, with their newest overrides."""
+    rows = snapshot.read("qrels").drop("_commit")
+    if grading.qrel_source != "resolved":
+        rows = rows.filter(pl.col("source") == grading.qrel_source)
+    if grading.llm_lanes != "all":
+        lanes = list(grading.llm_lanes)
+        rows = rows.filter((pl.col("source") != "llm") | pl.col("judge").is_in(lanes))
+    queries = ids.lazy().rename({"item_id": "query_id"})
+    judgments = rows.join(queries, on="query_id", how="semi").sort(QREL_KEY).collect()
+    return overridden(judgments, overrides, "qrels", "grade", QREL_KEY, _grade)
+
+
+def _grade(text: str) -> int:
+    """A grade of the scale; anything else is refused, never clamped."""
+    grade = int(text)
+    if not 0 <= grade <= 3:
+        raise ValueError(text)
+    return grade
+
+
+def _of_items(overrides: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
+    """Overrides of verdicts and claims whose key (run_id, item_id, …) names one of the items."""
+    item = pl.col("target_key").str.json_path_match("$[1]")
+    return overrides.filter(item.is_in(ids["item_id"].implode()))
