@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ class Spool:
 
     def __init__(self, folder: Path, chunks: Iterable[Chunk]) -> None:
         self.folder = folder
+        self._numbers = count()
         self._paths: dict[str, list[Path]] = {}
         parts: dict[str, list[pl.DataFrame]] = {}
         for chunk in chunks:
@@ -57,9 +59,8 @@ class Spool:
         return sorted(scan.unique().drop_nulls().collect()[column].to_list())
 
     def write(self, table: Table, frame: pl.DataFrame) -> Path:
-        """Write one piece and return where."""
-        number = sum(1 for _ in self.folder.glob("*.parquet"))
-        path = self.folder / f"{table.name}-{number:06d}.parquet"
+        """Write one piece and return where; a name is never used again."""
+        path = self.folder / f"{table.name}-{next(self._numbers):06d}.parquet"
         frame.write_parquet(path, compression="lz4", statistics=False)
         return path
 
