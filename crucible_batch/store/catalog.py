@@ -8,6 +8,7 @@ crucible_pin = n` shows the lake as it was at commit n. The catalogue holds no d
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from uuid import uuid4
@@ -64,23 +65,27 @@ def rebuild(layout: Layout, tables: Mapping[str, Table], *, at: Path | None = No
         at: Where the workspace will be when it is used, if it is still being built elsewhere.
     """
     root = at or layout.root
-    folder = layout.staging / f"catalog-{uuid4().hex}"
-    folder.mkdir()
-    try:
-        new = folder / layout.catalog.name
-        with duckdb.connect(":memory:", config={"threads": 1}) as connection:
-            connection.execute(fill("attach_new", path=str(new)))
-            connection.execute("USE catalog")
-            connection.execute(fill("set_root", root=layout.root))
-            connection.execute("BEGIN")  # one write to the disk, not one per view
-            for view in _views(tables, root):
-                connection.execute(view)
-            connection.execute("COMMIT")
-            connection.execute("USE memory")
-            connection.execute("DETACH catalog")
-        durable.sync(new)
-        durable.replace(new, layout.catalog)
-        layout.catalog.with_name(f"{layout.catalog.name}.wal").unlink(missing_ok=True)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    aside = layout.staging / f"catalog-{uuid4().hex}.duckdb"
+    # DuckDB takes a "?" in a database's path for the start of options: build where there is none.
+    with tempfile.TemporaryDirectory(prefix="crucible-") as folder:
+        built = Path(folder) / layout.catalog.name
+        _build(built, layout.root, _views(tables, root))
+        shutil.copyfile(built, aside)
+    durable.sync(aside)
+    durable.replace(aside, layout.catalog)
+    layout.catalog.with_name(f"{layout.catalog.name}.wal").unlink(missing_ok=True)
     durable.write_text(layout.views, views_sql(tables, root))
+
+
+def _build(path: Path, files_at: Path, views: list[str]) -> None:
+    """Write a database of views; they are bound once, to the files as they lie now."""
+    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
+        connection.execute(fill("attach_new", path=str(path)))
+        connection.execute("USE catalog")
+        connection.execute(fill("set_root", root=files_at))
+        connection.execute("BEGIN")  # one write to the disk, not one per view
+        for view in views:
+            connection.execute(view)
+        connection.execute("COMMIT")
+        connection.execute("USE memory")
+        connection.execute("DETACH catalog")

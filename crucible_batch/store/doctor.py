@@ -13,7 +13,7 @@ from typing import Literal
 import polars as pl
 
 from crucible_batch.contracts import Storage
-from crucible_batch.store import catalog, locks, marts
+from crucible_batch.store import catalog, locks, marts, parquet
 from crucible_batch.store.doctor_lake import lake_problems
 from crucible_batch.store.fingerprint import file_sha256
 from crucible_batch.store.snapshot import Snapshot
@@ -140,7 +140,7 @@ def _marts(workspace: Workspace) -> Iterator[Finding]:
         for path in sorted(workspace.layout.marts(table.name).glob("*.parquet")):
             place = path.relative_to(workspace.layout.root)
             try:
-                footer = pl.read_parquet_metadata(path)
+                footer = parquet.footer_of(path)
             except (OSError, pl.exceptions.ComputeError) as error:
                 yield Finding(level="error", what=f"{place} cannot be read: {error}", fix=RESCORE)
                 continue

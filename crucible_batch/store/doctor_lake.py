@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from crucible_batch.contracts import Storage, Table
+from crucible_batch.store import parquet
 from crucible_batch.store.durable import READ_ONLY
 from crucible_batch.store.fingerprint import file_sha256
 from crucible_batch.store.layout import COMMIT_NAME, Layout, commit_name
@@ -55,9 +56,9 @@ def _file(path: Path, seq: int, tables: Mapping[str, Table]) -> Iterator[Problem
     if stat.S_IMODE(path.stat().st_mode) != READ_ONLY:
         yield f"{place} is not read-only: it may have been edited", f"chmod 444 {place}"
     try:
-        found = pl.read_parquet_schema(path)
-        footer = pl.read_parquet_metadata(path)
-        inside = pl.read_parquet(path, columns=["_commit"]) if "_commit" in found else None
+        found = parquet.schema_of(path)
+        footer = parquet.footer_of(path)
+        inside = parquet.read(path, ["_commit"]) if "_commit" in found else None
     except UNREADABLE as error:
         yield f"{place} cannot be read: {str(error).splitlines()[0]}", BACKUP
         return
@@ -86,8 +87,8 @@ def _manifest(
 ) -> Iterator[Problem]:
     """Compare the files with what the commit said it wrote."""
     try:
-        text = pl.read_parquet_metadata(commits).get("crucible.manifest")
-        rows = pl.read_parquet(commits, columns=["seq", "tables"]).rows()
+        text = parquet.footer_of(commits).get("crucible.manifest")
+        rows = parquet.read(commits, ["seq", "tables"]).rows()
     except UNREADABLE:
         return  # said already
     if text is None:

@@ -18,7 +18,7 @@ import polars as pl
 
 from crucible_batch.contracts import Storage, Table
 from crucible_batch.errors import ContractError, StoreError
-from crucible_batch.store import durable
+from crucible_batch.store import durable, parquet
 from crucible_batch.store.fingerprint import canonical_json, file_sha256
 from crucible_batch.store.layout import EMPTY, Layout
 from crucible_batch.store.staging import ROW_GROUP, StagingArea
@@ -256,8 +256,8 @@ def _keep(target: Path, archive: Path) -> None:
 def _match_empty(target: Path) -> None:
     """Give `_empty.parquet` the columns of a new file: a plain glob takes those of the first."""
     empty = target.parent / EMPTY
-    schema = pl.read_parquet_schema(target)
-    if empty.exists() and pl.read_parquet_schema(empty) == schema:
+    schema = parquet.schema_of(target)
+    if empty.exists() and parquet.schema_of(empty) == schema:
         return
     aside = empty.with_name(f".{EMPTY}.{os.getpid()}")
     pl.DataFrame(schema=schema).write_parquet(aside, metadata=_footer(target))
@@ -267,7 +267,7 @@ def _match_empty(target: Path) -> None:
 
 def _footer(path: Path) -> dict[str, str]:
     kept = {"crucible.table", "crucible.version", "crucible.package"}
-    return {name: text for name, text in pl.read_parquet_metadata(path).items() if name in kept}
+    return {name: text for name, text in parquet.footer_of(path).items() if name in kept}
 
 
 def _is_as_planned(move: Move, folder: Path, layout: Layout) -> bool:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from crucible_batch.contracts import Kind, Storage, Table
 from crucible_batch.errors import ConflictError, ContractError, StoreError
-from crucible_batch.store import durable, locks
+from crucible_batch.store import durable, locks, parquet
 from crucible_batch.store.engine import Engine
 from crucible_batch.store.fingerprint import RowFingerprint, file_sha256
 from crucible_batch.store.quoting import Names, fill
@@ -170,7 +170,7 @@ def _check_columns(table: Table, sources: Sequence[Path]) -> None:
     if not sources:
         raise StoreError(f"no pieces of {table.name} to stage")
     for source in sources:
-        found = pl.read_parquet_schema(source)
+        found = parquet.schema_of(source)
         problems = [
             f"{source.name}: {name} is {found.get(name, 'missing')}, not {dtype}"
             for name, dtype in table.schema.items()
