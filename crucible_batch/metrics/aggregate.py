@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from crucible_batch.errors import ContractError
 from crucible_batch.exact import exact_mean, exact_sum
 from crucible_batch.metrics.answer_grains import KEY
+from crucible_batch.metrics.answer_nulls import first_reason
 from crucible_batch.metrics.metric import Declaration, Metric, RunMetric
-from crucible_batch.metrics.nulls import REASON, RESULT_NULLS, Kind, Null
+from crucible_batch.metrics.nulls import REASON, RESULT_NULLS, Kind
 from crucible_batch.metrics.run_function import RunFunction
 
 SCORED, NOT_APPLICABLE, MISSING, ERRORED = range(4)
@@ -201,7 +202,9 @@ def aggregate_run_metrics(
     for metric in metrics:
         function = metric.function
         nulls = function.nulls if isinstance(function, RunFunction) else RESULT_NULLS
-        standing = _standing(ordered.select(_reason(nulls)).to_series()).reshape(-1, grid.samples_n)
+        standing = _standing(
+            ordered.select(first_reason(nulls).alias("null_reason")).to_series()
+        ).reshape(-1, grid.samples_n)
         for slice_name, items in grid.slices.items():
             inside = (items[:, None] * grid.samples_n + np.arange(grid.samples_n)).ravel()
             rows.append(
@@ -290,14 +293,6 @@ def _standing(reasons: pl.Series) -> Codes:
     """What each null reason is counted as; no reason is SCORED."""
     codes = reasons.replace_strict(_STANDING_OF, default=SCORED, return_dtype=pl.Int64)
     return codes.fill_null(SCORED).to_numpy().astype(np.int64)
-
-
-def _reason(nulls: tuple[Null, ...]) -> pl.Expr:
-    """The first null reason that holds."""
-    found: pl.Expr = pl.lit(None, dtype=pl.String)
-    for null in reversed(nulls):
-        found = pl.when(null.expr).then(pl.lit(null.reason)).otherwise(found)
-    return found.alias("null_reason")
 
 
 def _item_means(values: Floats) -> Floats:

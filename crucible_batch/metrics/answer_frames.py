@@ -8,9 +8,10 @@ import polars as pl
 
 from crucible_batch.contracts.vocabulary import LEVELS, PAYLOADS
 from crucible_batch.metrics.answer_grains import ANSWER, KEY, OUTCOME, STANDINGS
+from crucible_batch.metrics.answer_nulls import first_reason
 from crucible_batch.metrics.facts import Golden, RunFlags, RunRows, expected_results, is_blank
 from crucible_batch.metrics.judgments import effective_claims, effective_verdicts
-from crucible_batch.metrics.truthfulness import CORRECT, LABEL, NULLS
+from crucible_batch.metrics.truthfulness import CORRECT, LABEL, UNLABELLED
 
 ON = list(KEY)
 PAIR = ["item_id", "doc_id"]
@@ -66,16 +67,9 @@ def answer_frame(
 
 def outcome_frame(answers: pl.DataFrame) -> pl.DataFrame:
     """The `outcome` grain of an `answer` frame with its key, in its order."""
-    reason: pl.Expr = pl.lit(None, dtype=pl.String)
-    for null in reversed(NULLS):
-        reason = pl.when(null.expr).then(pl.lit(null.reason)).otherwise(reason)
-    derived = {
-        "label": LABEL,
-        "label_reason": reason,
-        "correct": pl.when(LABEL.is_not_null()).then(CORRECT),
-    }
-    columns = [derived.get(name, pl.col(name)).alias(name) for name in OUTCOME.columns]
-    return answers.select(*KEY, *columns)
+    labelled = answers.with_columns(label=LABEL, label_reason=first_reason(UNLABELLED))
+    correct = pl.when(pl.col("label").is_not_null()).then(CORRECT)
+    return labelled.with_columns(correct=correct).select(*KEY, *OUTCOME.columns)
 
 
 def _complete(joined: pl.DataFrame, flags: dict[str, bool]) -> pl.DataFrame:

@@ -27,3 +27,11 @@ def where(nulls: tuple[Null, ...], condition: pl.Expr) -> tuple[Null, ...]:
 def holds(nulls: tuple[Null, ...]) -> pl.Expr:
     """Whether any of the rules holds; never null."""
     return reduce(or_, (null.expr.fill_null(value=False) for null in nulls))
+
+
+def first_reason(nulls: tuple[Null, ...]) -> pl.Expr:
+    """The reason of the first rule that holds, null where none does."""
+    found: pl.Expr = pl.lit(None, dtype=pl.String)
+    for null in reversed(nulls):
+        found = pl.when(null.expr).then(pl.lit(null.reason)).otherwise(found)
+    return found

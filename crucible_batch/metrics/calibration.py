@@ -7,13 +7,10 @@ from typing import Any
 import polars as pl
 
 from crucible_batch.exact import exact_mean, exact_sum
-from crucible_batch.metrics.answer_grains import ANSWER, OUTCOME
-from crucible_batch.metrics.answer_nulls import ABSTAINED
+from crucible_batch.metrics.answer_grains import OUTCOME
 from crucible_batch.metrics.metric import AnyMetric, Example, Metric, RunMetric
-from crucible_batch.metrics.pairs import NO_CONFIDENCE, ON_PAIRS, make_pairs
+from crucible_batch.metrics.pairs import ON_PAIRS, make_pairs
 from crucible_batch.metrics.run_function import RunFunction
-from crucible_batch.metrics.truthfulness import CORRECT
-from crucible_batch.metrics.truthfulness import NULLS as NO_LABEL
 
 N_BINS = 10
 """Bins of equal mass."""
@@ -83,21 +80,18 @@ def calibration_error(pairs: pl.DataFrame) -> float | None:
 
 def brier() -> Metric:
     """Squared distance of confidence and correctness."""
-    confidence = pl.col("confidence")
-    first, rest = NO_LABEL[0], NO_LABEL[1:]
-    result_and_stage, judgments = rest[:3], rest[3:]
     return Metric(
         name="brier",
         title="Brier score",
         group="calibration",
-        grain=ANSWER,
-        expr=(confidence - CORRECT.cast(pl.Float64)) ** 2,
-        nulls=(first, *result_and_stage, ABSTAINED, NO_CONFIDENCE, *judgments),
+        grain=OUTCOME,
+        expr=(pl.col("confidence") - pl.col("correct").cast(pl.Float64)) ** 2,
+        nulls=ON_PAIRS,
         better="lower",
         uses_judge=True,
         summary="Squared distance of the stated confidence from 1 when right, 0 when wrong.",
         source="Brier 1950",
-        example=Example.of(0.25, must_supported=1, confidence=0.5),
+        example=Example.of(0.25, label="perfect", correct=True, confidence=0.5),
     )
 
 

@@ -9,22 +9,18 @@ import polars as pl
 from crucible_batch.errors import ContractError
 from crucible_batch.metrics.answer_nulls import ABSTAINED, NO_ANSWER_STAGE
 from crucible_batch.metrics.nulls import RESULT_NULLS, Null
+from crucible_batch.metrics.truthfulness import without_label
 
 SCHEMA = {"confidence": pl.Float64(), "correct": pl.Boolean()}
 
-NO_CONFIDENCE = Null("no_confidence", pl.col("confidence").is_null())
-REASONS_WITHOUT_LABEL = ("no_assertions", "not_judged", "malformed_verdict")
-
 ON_PAIRS = (
-    Null("no_assertions", pl.col("label_reason") == "no_assertions"),
+    without_label("no_assertions"),
     *RESULT_NULLS,
     NO_ANSWER_STAGE,
     ABSTAINED,
-    NO_CONFIDENCE,
-    *(
-        Null(reason, pl.col("correct").is_null() & (pl.col("label_reason") == reason))
-        for reason in REASONS_WITHOUT_LABEL[1:]
-    ),
+    Null("no_confidence", pl.col("confidence").is_null()),
+    without_label("not_judged"),
+    without_label("malformed_verdict"),
 )
 """Why a result is no pair: it must have been answered, labelled, and carry a confidence."""
 

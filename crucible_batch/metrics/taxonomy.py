@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from crucible_batch.metrics.answer_nulls import holds
-from crucible_batch.metrics.truthfulness import ABSTAINED, CORRECT, LABEL, NULLS, key
+from crucible_batch.metrics.truthfulness import ABSTAINED, CORRECT, LABEL, key
 
 CITATIONS, RETRIEVAL = pl.col("citations_reported"), pl.col("retrieval_reported")
 RETRIEVED = RETRIEVAL & pl.col("retrieval_ran")
@@ -65,9 +64,9 @@ def classify(answers: pl.DataFrame) -> pl.DataFrame:
     for rule in reversed(RULES):
         error_class = pl.when(rule.expr).then(pl.lit(rule.error_class)).otherwise(error_class)
         error_rule = pl.when(rule.expr).then(pl.lit(rule.name)).otherwise(error_rule)
-    labelled = ~holds(NULLS)
-    return answers.select(
-        truthfulness_label=LABEL,
+    labelled = pl.col("label").is_not_null()
+    return answers.with_columns(label=LABEL).select(
+        truthfulness_label="label",
         error_class=pl.when(labelled).then(error_class),
         error_rule=pl.when(labelled).then(error_rule),
     )

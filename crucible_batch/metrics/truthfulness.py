@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from crucible_batch.metrics.answer_grains import ANSWER, STANDINGS
+from crucible_batch.metrics.answer_grains import OUTCOME, STANDINGS
 from crucible_batch.metrics.answer_nulls import NO_ANSWER_STAGE, holds
 from crucible_batch.metrics.answers import standing, total
 from crucible_batch.metrics.metric import Better, Example, Metric
@@ -48,7 +48,7 @@ _TRAPPED = (
 ANSWERED = ~holds((*RESULT_NULLS, NO_ANSWER_STAGE)) & ~DECLINED
 """The result says something."""
 
-NULLS = (
+UNLABELLED = (
     # Only an answer needs assertions to be labelled, so an error stays missing, never "n/a".
     Null("no_assertions", ANSWERED & pl.col("answerable") & (N_KEY == 0)),
     *RESULT_NULLS,
@@ -57,7 +57,7 @@ NULLS = (
     Null("not_judged", ~DECLINED & pl.col("answerable") & ~_WRONG & (key("unjudged") > 0)),
     Null("malformed_verdict", ~DECLINED & pl.col("answerable") & ~_WRONG & _LOST),
 )
-"""Why a result has no label."""
+"""Why a result has no label, over the `answer` grain."""
 
 
 def _decided() -> pl.Expr:
@@ -77,12 +77,28 @@ def _decided() -> pl.Expr:
     )
 
 
-LABEL = pl.when(~holds(NULLS)).then(_decided())
-"""The truthfulness label, null exactly where one of `NULLS` holds."""
+LABEL = pl.when(~holds(UNLABELLED)).then(_decided())
+"""The truthfulness label, null exactly where one of `UNLABELLED` holds."""
 
-SIGNED_VALUE = _decided().replace_strict(SIGNED, return_dtype=pl.Float64)
-CORRECT = (SIGNED_VALUE >= RIGHT_FROM) | (ABSTAINED & ~pl.col("answerable"))
-"""Whether the reaction is right; means something only where there is a label."""
+CORRECT = pl.col("label").is_in([name for name, value in SIGNED.items() if value >= RIGHT_FROM]) | (
+    ABSTAINED & ~pl.col("answerable")
+)
+"""Whether the reaction is right, wherever there is a label."""
+
+
+def without_label(reason: str) -> Null:
+    """The result has no label for this reason, over the `outcome` grain."""
+    return Null(reason, pl.col("label_reason") == reason)
+
+
+NULLS = (
+    without_label("no_assertions"),
+    *RESULT_NULLS,
+    NO_ANSWER_STAGE,
+    without_label("not_judged"),
+    without_label("malformed_verdict"),
+)
+"""The null rules of everything that reads the label."""
 
 
 def mean_truthfulness() -> Metric:
@@ -91,8 +107,8 @@ def mean_truthfulness() -> Metric:
         name="mean_truthfulness",
         title="Truthfulness",
         group="answers",
-        grain=ANSWER,
-        expr=SIGNED_VALUE,
+        grain=OUTCOME,
+        expr=pl.col("label").replace_strict(SIGNED, return_dtype=pl.Float64),
         nulls=NULLS,
         unit="signed",
         low=-1.0,
@@ -100,24 +116,24 @@ def mean_truthfulness() -> Metric:
         uses_judge=True,
         summary="1 perfect, 0.5 acceptable, 0 missing, -1 incorrect; never a percentage.",
         source="CRAG, Yang et al. 2024",
-        example=Example.of(-1.0, must_supported=2, must_contradicted=1),
+        example=Example.of(-1.0, label="incorrect"),
     )
 
 
-def label_rate(label: str, *, better: Better, example: Example) -> Metric:
+def label_rate(label: str, better: Better) -> Metric:
     """Share of results with one label."""
     return Metric(
         name=f"{label}_rate",
         title=f"{label.capitalize()} rate",
         group="answers",
-        grain=ANSWER,
-        expr=_decided() == label,
+        grain=OUTCOME,
+        expr=pl.col("label") == label,
         nulls=NULLS,
         better=better,
         uses_judge=True,
         summary=f"Share of labelled results that are {label}.",
         source="CRAG, Yang et al. 2024",
-        example=example,
+        example=Example.of(1.0, label=label),
     )
 
 
@@ -127,26 +143,24 @@ def accuracy() -> Metric:
         name="accuracy",
         title="Accuracy",
         group="answers",
-        grain=ANSWER,
-        expr=CORRECT,
+        grain=OUTCOME,
+        expr=pl.col("correct"),
         nulls=NULLS,
         headline=True,
         uses_judge=True,
         summary="Share of results that are at least acceptable, or abstain where they should.",
         source="CRAG, Yang et al. 2024; Crucible, abstention on unanswerable items",
-        example=Example.of(1.0, answerable=False, abstained=True),
+        example=Example.of(1.0, label="perfect", correct=True),
     )
 
 
 METRICS = (
     mean_truthfulness(),
-    label_rate("perfect", better="higher", example=Example.of(1.0, must_supported=1)),
+    label_rate("perfect", "higher"),
     # More acceptable or missing answers are good or bad depending on what they replace.
-    label_rate(
-        "acceptable", better="none", example=Example.of(1.0, must_supported=1, must_partial=1)
-    ),
-    label_rate("missing", better="none", example=Example.of(1.0, blank=True)),
-    label_rate("incorrect", better="lower", example=Example.of(1.0, must_missing=1)),
+    label_rate("acceptable", "none"),
+    label_rate("missing", "none"),
+    label_rate("incorrect", "lower"),
     accuracy(),
 )
 """The truthfulness metrics."""

@@ -3,7 +3,6 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from answer_run import AnswerRun
-from pytest import approx
 
 from crucible_batch.metrics import catalog
 from crucible_batch.metrics.abstention import EXAMPLE
@@ -30,7 +29,7 @@ PAGE = {
 
 @pytest.mark.parametrize("metric", PAGE)
 def test_the_seven_results_of_the_metric_page(metric: str) -> None:
-    assert number(metric, OUTCOME.rows(*EXAMPLE)) == approx(PAGE[metric], abs=1e-15)
+    assert number(metric, OUTCOME.rows(*EXAMPLE)) == pytest.approx(PAGE[metric], abs=1e-15)
 
 
 @pytest.mark.parametrize("metric", PAGE)

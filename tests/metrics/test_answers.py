@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 from answer_run import AnswerRun
-from pytest import approx
 
 
 def judged(must: list[str], should: list[str] | None = None, **flags: object) -> AnswerRun:
@@ -27,7 +26,7 @@ PAGE = judged(["supported", "partial", "missing"], ["supported", "missing"])
     [("must_recall", 0.5), ("must_recall_strict", 1 / 3), ("assertion_score", 0.5)],
 )
 def test_the_example_of_the_metric_page(metric: str, value: float) -> None:
-    assert PAGE.value(metric) == approx(value, abs=1e-15)
+    assert PAGE.value(metric) == pytest.approx(value, abs=1e-15)
 
 
 def test_one_supported_must_without_should_is_a_full_score() -> None:

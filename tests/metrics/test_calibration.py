@@ -3,7 +3,6 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from answer_run import AnswerRun
-from pytest import approx
 
 from crucible_batch.metrics.calibration import calibration_error, reliability_bins
 from crucible_batch.metrics.pairs import make_pairs
@@ -13,7 +12,7 @@ def test_bins_hold_equal_mass() -> None:
     bins = reliability_bins([n / 20 for n in range(20)], [True] * 20)
     assert bins["bin"].to_list() == list(range(10))
     assert bins["n"].to_list() == [2] * 10
-    assert bins["mean_confidence"][3] == approx(6.5 / 20)
+    assert bins["mean_confidence"][3] == pytest.approx(6.5 / 20)
 
 
 def test_a_block_of_ties_is_never_split() -> None:
@@ -52,7 +51,7 @@ def test_brier_is_the_squared_distance(
     run = AnswerRun().item("q", must=["a"])
     run.result("q", verdicts={"a": verdict}, confidence=confidence)
     found = run.value("brier")
-    assert found == (value if isinstance(value, str) else approx(value))
+    assert found == (value if isinstance(value, str) else pytest.approx(value))
 
 
 def test_an_abstention_has_no_brier_score() -> None:

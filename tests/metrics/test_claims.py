@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 from answer_run import AnswerRun
-from pytest import approx
 
 Claims = list[tuple[bool | None, bool | None]]
 
@@ -30,11 +29,11 @@ PAGE = claiming([(True, True), (True, True), (False, True), (False, False)])
     ],
 )
 def test_two_claim_sets_never_share_a_denominator(metric: str, value: float) -> None:
-    assert PAGE.value(metric) == approx(value, abs=5e-5)
+    assert PAGE.value(metric) == pytest.approx(value, abs=5e-5)
 
 
 def test_f1_is_the_harmonic_mean_to_the_last_digit() -> None:
-    assert PAGE.value("factual_f1") == approx(12 / 17, abs=1e-15)
+    assert PAGE.value("factual_f1") == pytest.approx(12 / 17, abs=1e-15)
 
 
 def test_f1_is_zero_when_nothing_is_right() -> None:

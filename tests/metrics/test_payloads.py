@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from answer_run import AnswerRun
-from pytest import approx
 
 
 def test_a_score_the_run_gives_comes_before_the_derived_one() -> None:
@@ -86,7 +85,7 @@ def test_context_precision_weighs_relevant_contexts_by_their_place(
     retrieved: list[Any], value: float
 ) -> None:
     run = AnswerRun().item("q", grades={"r1": 3, "r2": 2, "x": 1})
-    assert run.result("q", retrieved=retrieved).value("context_precision") == approx(value)
+    assert run.result("q", retrieved=retrieved).value("context_precision") == pytest.approx(value)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from answer_run import AnswerRun
-from pytest import approx
 
 from crucible_batch.errors import ContractError
 from crucible_batch.metrics.selective import curve_of_results, risk_coverage
@@ -25,9 +24,9 @@ def test_the_examples_of_the_metric_page(
     confidence: list[float], error: list[int], aurc: float, e_aurc: float, augrc: float
 ) -> None:
     found = risk_coverage(confidence, [not e for e in error])
-    assert found.aurc == approx(aurc, abs=5e-7)
-    assert found.e_aurc == approx(e_aurc, abs=5e-7)
-    assert found.augrc == approx(augrc, abs=5e-7)
+    assert found.aurc == pytest.approx(aurc, abs=5e-7)
+    assert found.e_aurc == pytest.approx(e_aurc, abs=5e-7)
+    assert found.augrc == pytest.approx(augrc, abs=5e-7)
 
 
 def test_no_pairs_have_no_area_and_an_empty_curve() -> None:
@@ -38,7 +37,7 @@ def test_no_pairs_have_no_area_and_an_empty_curve() -> None:
 
 def test_a_block_of_ties_spreads_its_errors_evenly() -> None:
     curve = risk_coverage([0.9, 0.5, 0.5, 0.5], [True, False, True, True]).curve
-    assert curve["risk"].to_list() == approx([0, (1 / 3) / 2, (2 / 3) / 3, 1 / 4])
+    assert curve["risk"].to_list() == pytest.approx([0, (1 / 3) / 2, (2 / 3) / 3, 1 / 4])
     assert curve["coverage"].to_list() == [0.25, 0.5, 0.75, 1.0]
     assert curve["point"].to_list() == [1, 2, 3, 4]
 

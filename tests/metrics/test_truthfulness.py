@@ -5,7 +5,6 @@ from typing import Any
 import polars as pl
 import pytest
 from answer_run import AnswerRun
-from pytest import approx
 
 
 def run_of(
@@ -137,6 +136,6 @@ def test_rates_of_ten_results_are_those_of_the_metric_page() -> None:
         run.result(f"q{n}", abstained=verdict is None, verdicts={"a": verdict} if verdict else {})
     means = run.scores().group_by("metric").agg(pl.col("value").sum() / 10).rows()
     of = dict(means)
-    assert of["mean_truthfulness"] == approx(-0.2, abs=1e-15)
+    assert of["mean_truthfulness"] == pytest.approx(-0.2, abs=1e-15)
     rates = [of[f"{label}_rate"] for label in ("perfect", "acceptable", "missing", "incorrect")]
-    assert rates == approx([0.3, 0.0, 0.2, 0.5], abs=1e-15)
+    assert rates == pytest.approx([0.3, 0.0, 0.2, 0.5], abs=1e-15)

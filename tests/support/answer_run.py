@@ -246,16 +246,21 @@ class AnswerRun:
         """The `outcome` grain."""
         return outcome_frame(self.answers())
 
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """One frame per grain."""
+        answers = self.answers()
+        return {"answer": answers, "outcome": outcome_frame(answers)}
+
     def scores(self) -> pl.DataFrame:
         """Every answer-side metric of every expected result, long."""
-        return score({"answer": self.answers()}, RESULT_METRICS, KEY)
+        return score(self.frames(), RESULT_METRICS, KEY)
 
     def value(self, metric: str, item_id: str | None = None, sample: int = 0) -> Any:
         """The value of a metric, or its null reason, for one result (the first item's)."""
         item_id = item_id or self.tables["items"][0]["item_id"]
         declared = catalog.find(metric)
         assert isinstance(declared, Metric)
-        found = score({"answer": self.answers()}, [declared], KEY).filter(
+        found = score(self.frames(), [declared], KEY).filter(
             (pl.col("item_id") == item_id) & (pl.col("sample_index") == sample)
         )
         row = found.row(0, named=True)
