@@ -188,7 +188,8 @@ def write_event_file(
     A bulk table gets no `_commit`: it is read from the path.
     """
     inside = [] if table.storage is Storage.BULK else [pl.lit(seq, pl.Int64).alias("_commit")]
-    rows.select(table.names).sort(*table.key, nulls_last=False).with_columns(inside).write_parquet(
+    query = rows.lazy().select(table.names).sort(*table.key, nulls_last=False).with_columns(inside)
+    query.collect().write_parquet(
         path,
         compression="zstd",
         row_group_size=ROW_GROUP,

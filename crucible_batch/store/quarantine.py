@@ -9,7 +9,7 @@ import polars as pl
 from crucible_batch.store import durable
 
 
-def write(path: Path, rows: pl.DataFrame, folder: Path) -> None:
+def write(path: Path, rows: pl.DataFrame | pl.LazyFrame, folder: Path) -> None:
     """Write rows to `path` at once, by way of the staging folder; never half a file.
 
     Args:
@@ -18,6 +18,6 @@ def write(path: Path, rows: pl.DataFrame, folder: Path) -> None:
         folder: Staging folder on the same filesystem.
     """
     aside = folder / path.name
-    rows.write_parquet(aside, compression="zstd")
+    rows.lazy().sink_parquet(aside, compression="zstd")
     durable.sync(aside)
     durable.replace(aside, path)

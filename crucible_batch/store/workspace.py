@@ -193,7 +193,9 @@ class Workspace:
         """Remove a staged file that will not be committed."""
         self.staging.release(bulk.path.parent)
 
-    def write_quarantine(self, load: str, table: str, rows: pl.DataFrame) -> Path:
+    def write_quarantine(
+        self, load: str, table: str, rows: pl.DataFrame | pl.LazyFrame
+    ) -> Path:
         """Write the rows one load put aside, with their reasons; replaces an earlier try."""
         path = self.layout.quarantine(load, table)
         with self.staging.folder() as folder:
