@@ -219,13 +219,9 @@ class _Gathered:
 def _ranked(rows: pl.DataFrame, names: list[str]) -> Iterator[Chunk]:
     if rows.is_empty():
         return
-    # + 0.0 makes -0.0 and 0.0 the tie they are; file and line only order lines that are equal.
-    rows = rows.with_columns(_order=pl.col("score") + 0.0).sort(
-        "item_id",
-        "_order",
-        "doc_id",
-        "_file",
-        LINE,
+    # -0.0 and 0.0 are a tie for this sort; file and line only order lines that are equal.
+    rows = rows.sort(
+        ["item_id", "score", "doc_id", "_file", LINE],
         descending=[False, True, True, False, False],
     )
     rank = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("item_id")

@@ -75,9 +75,7 @@ def write_trec_run(frame: pl.DataFrame, path: Path, *, tag: str) -> bool:
 def _scores_say_the_ranks(rows: pl.DataFrame) -> bool:
     if rows["score"].null_count() or not rows["score"].is_finite().all():
         return False
-    by_score = rows.with_columns(score=pl.col("score") + 0.0).sort(
-        "query_id", "score", "doc_id", descending=[False, True, True]
-    )
+    by_score = rows.sort("query_id", "score", "doc_id", descending=[False, True, True])
     return by_score["doc_id"].equals(rows["doc_id"])
 
 

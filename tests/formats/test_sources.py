@@ -64,7 +64,8 @@ def test_a_file_whose_name_looks_like_a_glob_is_a_file(write):
 
 def test_a_file_named_twice_is_read_once(write, tmp_path):
     path = write("a.jsonl", LINE)
-    assert len(expand([path, tmp_path, path]).files) == 1
+    again = tmp_path / ".." / tmp_path.name / "a.jsonl"
+    assert len(expand([path, tmp_path, path, again]).files) == 1
 
 
 @pytest.mark.parametrize(

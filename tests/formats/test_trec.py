@@ -29,8 +29,9 @@ def test_ties_go_by_document_id_descending_bytewise(write, load):
     assert [row[2] for row in ranking(found)] == ["é", "z", "d9", "d10", "D9"]
 
 
-def test_minus_zero_and_zero_are_a_tie(write, load):
-    found = load(write("a.trec", "q Q0 b 1 -0.0 t", "q Q0 a 2 0.0 t"), "run")
+@pytest.mark.parametrize("scores", [("-0.0", "0.0"), ("0.0", "-0.0")])
+def test_minus_zero_and_zero_are_a_tie(write, load, scores):
+    found = load(write("a.trec", f"q Q0 b 1 {scores[0]} t", f"q Q0 a 2 {scores[1]} t"), "run")
     assert [row[2] for row in ranking(found)] == ["b", "a"]
 
 
