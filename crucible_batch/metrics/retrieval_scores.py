@@ -92,7 +92,7 @@ def retrieval_scores(
         relevant_at=relevant_at,
         columns={"n_dropped", *columns_read(asked)},
     )
-    if duplicates == "refuse" and frame["n_dropped"].any():
+    if duplicates == "refuse" and frame["n_dropped"].sum():
         _refuse_repeats(rows, queries)
     if trec_compat:
         frame = frame.filter(pl.col("n_qrels") > 0)
@@ -171,7 +171,7 @@ def _refuse_repeated_chunks(frame: pl.DataFrame, value: pl.Expr) -> pl.DataFrame
         The best chunk of every document.
     """
     key = ["query_id", "doc_id", "chunk_id"]
-    repeats = frame.filter(pl.struct(key).is_duplicated())
+    repeats = frame.filter(pl.struct(key).is_first_distinct().not_())
     if repeats.height:
         raise ContractError(
             f"run has {repeats.height:,} duplicate ({', '.join(key)})",
