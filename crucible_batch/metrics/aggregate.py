@@ -7,25 +7,29 @@ it rests on. Intervals come from outside, so that this room knows no resampling.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from crucible_batch.errors import ContractError
 from crucible_batch.exact import exact_mean, exact_sum
-from crucible_batch.metrics.answer_grains import KEY
 from crucible_batch.metrics.answer_nulls import first_reason
+from crucible_batch.metrics.grid import (
+    ERRORED,
+    MISSING,
+    NOT_APPLICABLE,
+    SCORED,
+    Codes,
+    Column,
+    Floats,
+    Grid,
+    aligned,
+    column_of,
+    standings,
+)
 from crucible_batch.metrics.metric import Declaration, Metric, RunMetric
-from crucible_batch.metrics.nulls import REASON, RESULT_NULLS, Kind
+from crucible_batch.metrics.nulls import RESULT_NULLS
 from crucible_batch.metrics.run_function import RunFunction
-
-SCORED, NOT_APPLICABLE, MISSING, ERRORED = range(4)
-"""What a score is counted as; an errored one counts as missing too."""
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -80,70 +84,6 @@ SCHEMA = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """The expected results of a run: items by samples, and which items are in which slice.
-
-    Attributes:
-        keys: item_id and sample_index of every expected result, sorted.
-        samples_n: Samples per item.
-        slices: Name to the positions of its items, ascending.
-        units: The unit of every item: itself, or its cluster where cluster ids repeat.
-    """
-
-    keys: pl.DataFrame
-    samples_n: int
-    slices: dict[tuple[str, str], Codes]
-    units: Codes
-
-    @staticmethod
-    def of(items: pl.DataFrame, slices: pl.DataFrame, samples_n: int) -> Grid:
-        """Lay out the expected results.
-
-        Args:
-            items: `golden_items`, one row per active item: item_id and cluster_id are read.
-            slices: slice_by, slice, item_id: every item in every slice it belongs to.
-            samples_n: Samples per item.
-        """
-        ordered = items.select("item_id", "cluster_id").sort("item_id")
-        samples = pl.DataFrame(
-            {"sample_index": range(samples_n)}, schema={"sample_index": pl.Int64}
-        )
-        places = ordered.select("item_id").with_row_index("place")
-        members = slices.join(places, on="item_id").sort("slice_by", "slice", "place")
-        groups = members.group_by("slice_by", "slice", maintain_order=True).agg("place")
-        return Grid(
-            keys=ordered.select("item_id").join(samples, how="cross").sort(KEY),
-            samples_n=samples_n,
-            slices={(by, name): np.asarray(at, np.int64) for by, name, at in groups.iter_rows()},
-            units=_units(ordered["cluster_id"]),
-        )
-
-
-def _units(clusters: pl.Series) -> Codes:
-    """Codes of clusters, a null being one of its own; of items when no cluster repeats."""
-    own = np.arange(len(clusters), dtype=np.int64)
-    if not clusters.drop_nulls().is_duplicated().any():
-        return own
-    codes = clusters.rank("dense").cast(pl.Int64).to_numpy()
-    return np.where(clusters.is_null().to_numpy(), own + len(clusters) + 1, codes).astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One metric of every expected result.
-
-    Attributes:
-        values: Shape (items, samples); NaN where the metric is not carried.
-        standing: SCORED, NOT_APPLICABLE, MISSING or ERRORED, same shape.
-        item_means: Exactly rounded mean of the values of each item; NaN without any.
-    """
-
-    values: Floats
-    standing: Codes
-    item_means: Floats
-
-
 def aggregate(
     scores: pl.DataFrame,
     metrics: Iterable[Metric],
@@ -171,7 +111,7 @@ def aggregate(
     declared = {metric.name: metric for metric in metrics}
     rows = []
     for (name,), frame in _by_metric(scores, declared):
-        column = _column(str(name), frame, grid)
+        column = column_of(str(name), frame, grid)
         metric = declared[str(name)]
         rows += [
             _mean_row(metric, column, grid, slice_name, interval, label)
@@ -197,12 +137,12 @@ def aggregate_run_metrics(
     Raises:
         ContractError: `outcomes` are not the expected results.
     """
-    ordered = _aligned("the outcomes", outcomes, grid)
+    ordered = aligned("the outcomes", outcomes, grid)
     rows = []
     for metric in metrics:
         function = metric.function
         nulls = function.nulls if isinstance(function, RunFunction) else RESULT_NULLS
-        standing = _standing(
+        standing = standings(
             ordered.select(first_reason(nulls).alias("null_reason")).to_series()
         ).reshape(-1, grid.samples_n)
         for slice_name, items in grid.slices.items():
@@ -256,54 +196,6 @@ def _by_metric(
     return ((name, frame) for name, frame in parts.items() if name[0] in declared)
 
 
-def _aligned(what: str, frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """`frame` in the order of the expected results.
-
-    Raises:
-        ContractError: It does not hold exactly the expected results.
-    """
-    if frame.select(KEY).equals(grid.keys):
-        return frame
-    ordered = frame.sort(KEY)
-    if not ordered.select(KEY).equals(grid.keys):
-        raise ContractError(
-            f"{what} are not those of the {grid.keys.height:,} expected results",
-            problems=[f"{frame.height:,} rows, {frame.select(KEY).n_unique():,} distinct results"],
-            fix="Score every expected result (items times samples) exactly once.",
-        )
-    return ordered
-
-
-def _column(name: str, frame: pl.DataFrame, grid: Grid) -> Column:
-    """One metric as arrays over the expected results."""
-    ordered = _aligned(f"the scores of {name}", frame, grid)
-    shape = (-1, grid.samples_n)
-    values = ordered["value"].to_numpy().astype(np.float64).reshape(shape)
-    standing = _standing(ordered["null_reason"]).reshape(shape)
-    return Column(values=values, standing=standing, item_means=_item_means(values))
-
-
-_STANDING_OF = {
-    name: NOT_APPLICABLE if reason.kind is Kind.NOT_APPLICABLE else MISSING
-    for name, reason in REASON.items()
-} | {"errored": ERRORED}
-
-
-def _standing(reasons: pl.Series) -> Codes:
-    """What each null reason is counted as; no reason is SCORED."""
-    codes = reasons.replace_strict(_STANDING_OF, default=SCORED, return_dtype=pl.Int64)
-    return codes.fill_null(SCORED).to_numpy().astype(np.int64)
-
-
-def _item_means(values: Floats) -> Floats:
-    """Mean over the samples of each item that carry the metric."""
-    if values.shape[1] == 1:
-        return values[:, 0]
-    carried = ~np.isnan(values)
-    means = [exact_mean(row[kept].tolist()) for row, kept in zip(values, carried, strict=True)]
-    return np.array([np.nan if mean is None else mean for mean in means], dtype=np.float64)
-
-
 def _mean_row(
     metric: Metric,
     column: Column,
@@ -320,15 +212,18 @@ def _mean_row(
     units = np.broadcast_to(grid.units[items][:, None], scored.shape)[scored]
     of_items = column.item_means[items]
     numbers = values.tolist()
-    worst, best = _bounds(metric, numbers, int(np.isin(standing, (MISSING, ERRORED)).sum()))
+    mean = exact_mean(numbers)
+    worst, best = _bounds(metric, numbers, mean, int((standing >= MISSING).sum()))
     return _row(
         metric,
         slice_name,
         standing,
         grid.units[items],
         label,
-        mean=exact_mean(numbers),
-        item_mean=exact_mean(of_items[~np.isnan(of_items)].tolist()),
+        mean=mean,
+        item_mean=mean
+        if grid.samples_n == 1
+        else exact_mean(of_items[~np.isnan(of_items)].tolist()),
         worst_case=worst,
         best_case=best,
         interval=interval(values, units, metric.headline and slice_name == ("all", "all")),
@@ -336,12 +231,14 @@ def _mean_row(
 
 
 def _bounds(
-    metric: Metric, values: list[float], n_missing: int
+    metric: Metric, values: list[float], mean: float | None, n_missing: int
 ) -> tuple[float | None, float | None]:
     """The mean if every missing value were the worst or the best of the declared range."""
     count = len(values) + n_missing
     if metric.low is None or metric.high is None or not count:
         return None, None
+    if not n_missing:
+        return mean, mean
     low, high = (exact_sum([*values, n_missing * end]) / count for end in (metric.low, metric.high))
     return (high, low) if metric.better == "lower" else (low, high)
 
@@ -364,7 +261,7 @@ def _row(
     scored = int(counts[SCORED])
     missing = int(counts[MISSING] + counts[ERRORED])
     carrying = (standing == SCORED).any(axis=1)
-    std_error, ci_low, ci_high, ci_method = astuple(interval or Interval())
+    spread = interval or Interval()
     return Row(
         slice_by=slice_name[0],
         slice=slice_name[1],
@@ -380,15 +277,15 @@ def _row(
         coverage=scored / (scored + missing) if scored + missing else None,
         worst_case=worst_case,
         best_case=best_case,
-        std_error=std_error,
-        ci_low=ci_low,
-        ci_high=ci_high,
-        ci_method=ci_method,
-        ci_label=label(len(np.unique(units[carrying]))),
+        std_error=spread.std_error,
+        ci_low=spread.ci_low,
+        ci_high=spread.ci_high,
+        ci_method=spread.ci_method,
+        ci_label=label(int((np.bincount(units[carrying]) > 0).sum())),
     )
 
 
 def _table(rows: list[Row]) -> pl.DataFrame:
     """Rows as a frame, sorted by slice and metric."""
-    frame = pl.DataFrame([astuple(row) for row in rows], schema=SCHEMA, orient="row")
+    frame = pl.DataFrame([tuple(vars(row).values()) for row in rows], schema=SCHEMA, orient="row")
     return frame.sort("slice_by", "slice", "metric")

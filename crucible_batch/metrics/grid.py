@@ -1,0 +1,133 @@
+"""The expected results of a run as arrays: items by samples, and what each score counts as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crucible_batch.errors import ContractError
+from crucible_batch.exact import exact_mean
+from crucible_batch.metrics.answer_grains import KEY
+from crucible_batch.metrics.nulls import REASON, Kind
+
+SCORED, NOT_APPLICABLE, MISSING, ERRORED = range(4)
+"""What a score is counted as; an errored one is missing too, so `>= MISSING` finds both."""
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The expected results of a run: items by samples, and which items are in which slice.
+
+    Attributes:
+        keys: item_id and sample_index of every expected result, sorted.
+        samples_n: Samples per item.
+        slices: Name to the positions of its items, ascending.
+        units: The unit of every item: itself, or its cluster where cluster ids repeat.
+    """
+
+    keys: pl.DataFrame
+    samples_n: int
+    slices: dict[tuple[str, str], Codes]
+    units: Codes
+
+    @staticmethod
+    def of(items: pl.DataFrame, slices: pl.DataFrame, samples_n: int) -> Grid:
+        """Lay out the expected results.
+
+        Args:
+            items: `golden_items`, one row per active item: item_id and cluster_id are read.
+            slices: slice_by, slice, item_id: every item in every slice it belongs to.
+            samples_n: Samples per item.
+        """
+        ordered = items.select("item_id", "cluster_id").sort("item_id")
+        samples = pl.DataFrame(
+            {"sample_index": range(samples_n)}, schema={"sample_index": pl.Int64}
+        )
+        places = ordered.select("item_id").with_row_index("place")
+        members = slices.join(places, on="item_id").sort("slice_by", "slice", "place")
+        groups = members.group_by("slice_by", "slice", maintain_order=True).agg("place")
+        return Grid(
+            keys=ordered.select("item_id").join(samples, how="cross").sort(KEY),
+            samples_n=samples_n,
+            slices={(by, name): np.asarray(at, np.int64) for by, name, at in groups.iter_rows()},
+            units=_units(ordered["cluster_id"]),
+        )
+
+
+def _units(clusters: pl.Series) -> Codes:
+    """Codes of clusters, a null being one of its own; of items when no cluster repeats."""
+    own = np.arange(len(clusters), dtype=np.int64)
+    if not clusters.drop_nulls().is_duplicated().any():
+        return own
+    codes = clusters.rank("dense").cast(pl.Int64).to_numpy()
+    sparse = np.where(clusters.is_null().to_numpy(), own + len(clusters) + 1, codes)
+    return np.unique(sparse, return_inverse=True)[1].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One metric of every expected result.
+
+    Attributes:
+        values: Shape (items, samples); NaN where the metric is not carried.
+        standing: SCORED, NOT_APPLICABLE, MISSING or ERRORED, same shape.
+        item_means: Exactly rounded mean of the values of each item; NaN without any.
+    """
+
+    values: Floats
+    standing: Codes
+    item_means: Floats
+
+
+def aligned(what: str, frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """`frame` in the order of the expected results.
+
+    Raises:
+        ContractError: It does not hold exactly the expected results.
+    """
+    if frame.select(KEY).equals(grid.keys):
+        return frame
+    ordered = frame.sort(KEY)
+    if not ordered.select(KEY).equals(grid.keys):
+        raise ContractError(
+            f"{what} are not those of the {grid.keys.height:,} expected results",
+            problems=[f"{frame.height:,} rows, {frame.select(KEY).n_unique():,} distinct results"],
+            fix="Score every expected result (items times samples) exactly once.",
+        )
+    return ordered
+
+
+def column_of(name: str, frame: pl.DataFrame, grid: Grid) -> Column:
+    """One metric as arrays over the expected results."""
+    ordered = aligned(f"the scores of {name}", frame, grid)
+    shape = (-1, grid.samples_n)
+    values = ordered["value"].to_numpy().astype(np.float64).reshape(shape)
+    standing = standings(ordered["null_reason"]).reshape(shape)
+    return Column(values=values, standing=standing, item_means=_item_means(values))
+
+
+_STANDING_OF = {
+    name: NOT_APPLICABLE if reason.kind is Kind.NOT_APPLICABLE else MISSING
+    for name, reason in REASON.items()
+} | {"errored": ERRORED}
+
+
+def standings(reasons: pl.Series) -> Codes:
+    """What each null reason is counted as; no reason is SCORED."""
+    codes = reasons.replace_strict(_STANDING_OF, default=SCORED, return_dtype=pl.Int64)
+    return codes.fill_null(SCORED).to_numpy().astype(np.int64)
+
+
+def _item_means(values: Floats) -> Floats:
+    """Mean over the samples of each item that carry the metric."""
+    if values.shape[1] == 1:
+        return values[:, 0]
+    carried = ~np.isnan(values)
+    means = [exact_mean(row[kept].tolist()) for row, kept in zip(values, carried, strict=True)]
+    return np.array([np.nan if mean is None else mean for mean in means], dtype=np.float64)
