@@ -144,23 +144,6 @@ class Metric(Declaration):
         """The null reasons in the order they are tried, for the catalog."""
         return ", ".join(dict.fromkeys(null.reason for null in self.nulls)) or "never null"
 
-    def reason(self) -> pl.Expr:
-        """The first null reason that holds, null where the metric is carried."""
-        found: pl.Expr = pl.lit(None, dtype=pl.String)
-        for null in reversed(self.nulls):
-            found = pl.when(null.expr).then(pl.lit(null.reason)).otherwise(found)
-        return found.alias(self.name)
-
-    def value(self) -> pl.Expr:
-        """The value where no null rule holds. Adding 0.0 would leave IEEE -0.0: Polars folds it."""
-        carried = pl.lit(value=True)
-        for null in self.nulls:
-            carried &= ~null.expr.fill_null(value=False)
-        value = self.expr.cast(pl.Float64)
-        return (
-            pl.when(carried & (value == 0.0)).then(0.0).when(carried).then(value).alias(self.name)
-        )
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunMetric(Declaration):

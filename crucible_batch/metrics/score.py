@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from crucible_batch.errors import ContractError
 from crucible_batch.metrics.metric import Grain, Metric
+from crucible_batch.metrics.nulls import REASONS, Null, first_reason
 
-SCORE_COLUMNS = {"metric": pl.String(), "value": pl.Float64(), "null_reason": pl.String()}
-"""What stands in a score beside the key of its result."""
+REASON_NAMES = tuple(reason.name for reason in REASONS)
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.uint8]
+"""0 where a value is carried, else the place of its null reason in REASON_NAMES, from 1."""
 
 
 def score(
@@ -20,7 +26,7 @@ def score(
 
     Args:
         frames: One frame per grain, by the grain's name: one row per result, the key columns and
-            the grain's columns. All frames hold the same results.
+            the grain's columns, in any order. All frames hold the same results.
         metrics: What to compute, without repeats.
         key: Columns that name a result, e.g. `("item_id", "sample_index")`.
 
@@ -29,60 +35,105 @@ def score(
         is null exactly where a null_reason stands.
 
     Raises:
-        ContractError: A value is NaN, infinite, out of its declared range, or null without reason.
+        ContractError: A value is NaN, infinite, out of its declared range, or null without
+            reason; the frames hold different results.
+        ValueError: There is no metric.
     """
     ordered = list(metrics)
     if not ordered:
-        schema = {name: pl.String() for name in key} | SCORE_COLUMNS
-        return pl.DataFrame(schema=schema)
-    parts = [
-        _score_grain(frames[grain.name], [m for m in ordered if m.grain is grain], key)
-        for grain in dict.fromkeys(m.grain for m in ordered)
-    ]
-    names = pl.Enum([m.name for m in ordered])
-    # An Enum sorts by its declared order, so one sort gives both the key and the metric order.
-    return (
-        pl.concat(parts)
-        .with_columns(pl.col("metric").cast(names))
-        .sort([*key, "metric"])
-        .with_columns(pl.col("metric").cast(pl.String))
-    )
-
-
-def _score_grain(frame: pl.DataFrame, metrics: list[Metric], key: Sequence[str]) -> pl.DataFrame:
-    """Long scores of the metrics of one grain; wide work first, unpivoted once."""
-    index = frame.select(key)
-    # Lazily, so that expressions which several metrics share are computed once.
-    values = frame.lazy().select(m.value() for m in metrics).collect(engine="in-memory")
-    reasons = frame.lazy().select(m.reason() for m in metrics).collect(engine="in-memory")
-    _check(index, values, reasons, metrics)
-    long_values = index.hstack(values).unpivot(
-        index=list(key), variable_name="metric", value_name="value"
-    )
-    long_reasons = reasons.unpivot(value_name="null_reason").get_column("null_reason")
-    return long_values.with_columns(long_reasons)
-
-
-def _check(
-    index: pl.DataFrame, values: pl.DataFrame, reasons: pl.DataFrame, metrics: list[Metric]
-) -> None:
-    """Refuse what no metric may publish; names the rows."""
-    for metric in metrics:
-        value, reason = values.get_column(metric.name), reasons.get_column(metric.name)
-        low = metric.low if metric.low is not None else float("-inf")
-        high = metric.high if metric.high is not None else float("inf")
-        fine = value.is_finite() & (value >= low) & (value <= high)
-        bad = ~fine.fill_null(value=True) | (value.is_null() != reason.is_not_null())
-        if bad.any():
-            rows = index.with_columns(value=value, null_reason=reason).filter(bad)
-            raise ContractError(
-                f"{metric.name} has {rows.height:,} values that break its declaration"
-                f" (range {metric.low} to {metric.high}, null exactly with a reason)",
-                problems=[str(row) for row in rows.iter_rows(named=True)],
-                fix="Correct the rows named here; values are never clamped.",
-            )
+        raise ValueError("no metric to score")
+    index = _index(frames, grains(ordered), key)
+    shape = (index.height, len(ordered))
+    values, codes = np.empty(shape, np.float64), np.zeros(shape, np.uint8)
+    for grain in grains(ordered):
+        places = [place for place, metric in enumerate(ordered) if metric.grain is grain]
+        columns = _columns(frames[grain.name], [ordered[place] for place in places], key)
+        for place, (value, code) in zip(places, columns, strict=True):
+            values[:, place], codes[:, place] = value, code
+    _check(index, ordered, values, codes)
+    return _long(index, ordered, values, codes)
 
 
 def grains(metrics: Iterable[Metric]) -> tuple[Grain, ...]:
     """The grains that `metrics` read: the frames a caller has to build."""
     return tuple(dict.fromkeys(metric.grain for metric in metrics))
+
+
+def _index(
+    frames: Mapping[str, pl.DataFrame], used: Sequence[Grain], key: Sequence[str]
+) -> pl.DataFrame:
+    """The keys of the results, sorted; the same in every frame."""
+    first, *others = (frames[grain.name].select(key).sort(key) for grain in used)
+    for grain, other in zip(used[1:], others, strict=True):
+        if not other.equals(first):
+            raise ContractError(
+                f"the frames {used[0].name} and {grain.name} hold different results",
+                problems=[f"{first.height:,} and {other.height:,} rows"],
+                fix="Build every frame over all expected results (items times samples).",
+            )
+    return first
+
+
+def _columns(
+    frame: pl.DataFrame, metrics: Sequence[Metric], key: Sequence[str]
+) -> list[tuple[Floats, Codes]]:
+    """Values and null codes of the metrics of one grain, sorted by key."""
+    order = frame.select(pl.arg_sort_by(key)).to_series()
+    # Lazily, so that expressions which several metrics share are computed once.
+    # The key stands beside them, so that a constant has a value for every result.
+    values = frame.lazy().select(*key, *(m.expr.cast(pl.Float64).alias(m.name) for m in metrics))
+    wide = values.collect(engine="in-memory")
+    # Metrics share their null rules, and each set of rules is tried once.
+    rules = {id(m.nulls): m.nulls for m in metrics}
+    reasons = frame.lazy().select(*key, *(_code(n).alias(str(name)) for name, n in rules.items()))
+    codes = reasons.collect(engine="in-memory")
+    return [
+        (
+            wide.get_column(m.name).gather(order).to_numpy(),
+            codes.get_column(str(id(m.nulls))).gather(order).to_numpy(),
+        )
+        for m in metrics
+    ]
+
+
+def _code(nulls: tuple[Null, ...]) -> pl.Expr:
+    """The code of the first null reason that holds."""
+    code = first_reason(nulls).cast(pl.Enum(REASON_NAMES)).to_physical().cast(pl.UInt8) + 1
+    return code.fill_null(0)
+
+
+def _check(index: pl.DataFrame, metrics: Sequence[Metric], values: Floats, codes: Codes) -> None:
+    """Refuse what no metric may publish; names the results."""
+    low = np.array([-np.inf if m.low is None else m.low for m in metrics])
+    high = np.array([np.inf if m.high is None else m.high for m in metrics])
+    fine = np.isfinite(values) & (values >= low) & (values <= high)
+    rows, places = np.nonzero(~fine & (codes == 0))
+    if len(rows):
+        named = index[rows].with_columns(
+            metric=pl.Series([metrics[int(place)].name for place in places]),
+            value=pl.Series(values[rows, places]),
+        )
+        metric = metrics[int(places[0])]
+        raise ContractError(
+            f"{len(rows):,} values break the declaration of their metric, first {metric.name}"
+            f" (range {metric.low} to {metric.high}, null only for a declared reason)",
+            problems=[str(row) for row in named.iter_rows(named=True)],
+            fix="Correct the results named here; values are never clamped.",
+        )
+
+
+def _long(
+    index: pl.DataFrame, metrics: Sequence[Metric], values: Floats, codes: Codes
+) -> pl.DataFrame:
+    """One row per result and metric, result after result."""
+    n_results, n_metrics = values.shape
+    code = codes.ravel()
+    # Adding 0.0 turns IEEE -0.0 into 0.0; in NumPy, because Polars folds the addition away.
+    value = pl.Series(values.ravel() + 0.0)
+    return index[np.repeat(np.arange(n_results), n_metrics)].with_columns(
+        metric=pl.Series([m.name for m in metrics]).gather(
+            np.tile(np.arange(n_metrics), n_results)
+        ),
+        value=pl.select(pl.when(pl.Series(code == 0)).then(value)).to_series(),
+        null_reason=pl.Series([None, *REASON_NAMES], dtype=pl.String).gather(code),
+    )
