@@ -26,6 +26,7 @@ class CommitFolder:
 
     seq: int
     tables: frozenset[str]
+    inode: int
 
 
 class History:
@@ -34,7 +35,7 @@ class History:
     def __init__(self, layout: Layout, commits: Table) -> None:
         self._layout = layout
         self._schema = commits.schema
-        self._folders: dict[int, tuple[int, CommitFolder]] = {}
+        self._folders: dict[int, CommitFolder] = {}
         self._rows = commits.empty()
         self._lock = Lock()
 
@@ -43,15 +44,16 @@ class History:
         with self._lock:
             inodes = self._listed()
             known = {
-                seq: entry for seq, entry in self._folders.items() if inodes.get(seq) == entry[0]
+                seq: folder
+                for seq, folder in self._folders.items()
+                if inodes.get(seq) == folder.inode
             }
             new = sorted(inodes.keys() - known.keys())
-            for seq in new:
-                known[seq] = (inodes[seq], self._folder(seq))
             if new or len(known) != len(self._folders):
+                known.update({seq: self._folder(seq, inodes[seq]) for seq in new})
                 self._rows = self._rows_of(known, new)
                 self._folders = dict(sorted(known.items()))
-            return {seq: folder for seq, (_, folder) in self._folders.items()}, self._rows
+            return self._folders, self._rows
 
     def _listed(self) -> dict[int, int]:
         """Commit number to inode, without gaps that are only an artefact of the listing."""
@@ -66,10 +68,10 @@ class History:
                 found[seq] = path.stat().st_ino
         return found
 
-    def _folder(self, seq: int) -> CommitFolder:
+    def _folder(self, seq: int, inode: int) -> CommitFolder:
         names = os.listdir(self._layout.commit(seq))  # noqa: PTH208 (names only, many folders)
         tables = frozenset(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
-        return CommitFolder(seq, tables)
+        return CommitFolder(seq, tables, inode)
 
     def _rows_of(self, known: Mapping[int, object], new: list[int]) -> pl.DataFrame:
         kept = self._rows.filter(pl.col("seq").is_in(sorted(known.keys() - set(new))))

@@ -6,7 +6,7 @@ while others commit, shows the same moment.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +17,9 @@ from crucible_batch.errors import StoreError, UnknownNameError
 from crucible_batch.store.engine import Engine
 from crucible_batch.store.fingerprint import RowFingerprint, content_fingerprint
 from crucible_batch.store.history import CommitFolder
-from crucible_batch.store.layout import Layout
+from crucible_batch.store.layout import Layout, commit_name
 from crucible_batch.store.quoting import Names, fill
+from crucible_batch.store.small_files import SmallFiles
 from crucible_batch.store.staging import StagingArea
 
 _FILE = "_file"
@@ -39,6 +40,7 @@ class Snapshot:
     layout: Layout = field(repr=False)
     engine: Engine = field(repr=False)
     staging: StagingArea = field(repr=False)
+    small_files: SmallFiles = field(repr=False)
     folders: Mapping[int, CommitFolder] = field(repr=False)
     rows: pl.DataFrame = field(repr=False)
 
@@ -65,27 +67,19 @@ class Snapshot:
         seqs = self.commits_with(table, subject=subject, part=part)
         if not seqs:
             return spec.empty().with_columns(_commit=pl.lit(None, pl.Int64)).lazy()
-        paths = [self._file(seq, table) for seq in seqs]
-        scan = pl.scan_parquet(
-            paths,
-            schema=dict(spec.schema) if bulk else {**spec.schema, "_commit": pl.Int64()},
-            glob=False,
-            hive_partitioning=False,
-            missing_columns="insert",
-            extra_columns="ignore",
-            include_file_paths=_FILE if bulk else None,
-        )
         if bulk:
-            number = pl.col(_FILE).replace_strict(
-                [str(path) for path in paths], list(seqs), return_dtype=pl.Int64
-            )
-            scan = scan.with_columns(number.alias("_commit"))
-        defaults = [
-            pl.col(column.name).fill_null(pl.lit(column.default, dtype=column.dtype))
-            for column in spec.columns
-            if column.has_default and not column.nullable and column.dtype != pl.List
-        ]
-        return scan.with_columns(defaults).select(*spec.names, "_commit")
+            return self._scan_bulk(spec, seqs)
+        return self.small_files.read(
+            table,
+            {seq: self.folders[seq] for seq in seqs},
+            lambda seq: self._file(seq, table),
+            lambda some: _scan([self._file(seq, table) for seq in some], spec),
+        )
+
+    def _scan_bulk(self, spec: Table, seqs: Sequence[int]) -> pl.LazyFrame:
+        paths = [self._file(seq, spec.name) for seq in seqs]
+        number = pl.col(_FILE).replace_strict(paths, list(seqs), return_dtype=pl.Int64)
+        return _scan(paths, spec, number)
 
     def keys(self, table: str) -> pl.LazyFrame:
         """Return the key columns of a lake table's rows."""
@@ -115,7 +109,9 @@ class Snapshot:
     def paths(self, table: str, *, subject: str | None = None) -> tuple[Path, ...]:
         """Return the files of a lake table, oldest first."""
         self._lake_table(table)
-        return tuple(self._file(seq, table) for seq in self.commits_with(table, subject=subject))
+        return tuple(
+            Path(self._file(seq, table)) for seq in self.commits_with(table, subject=subject)
+        )
 
     def fingerprint(self, table: str, *, subject: str | None = None) -> str:
         """Return the content fingerprint of a lake table's rows, however they lie in files.
@@ -146,14 +142,35 @@ class Snapshot:
                     fingerprint.update(batch)
         return fingerprint.hexdigest()
 
-    def _file(self, seq: int, table: str) -> Path:
-        return self.layout.commit(seq) / f"{table}.parquet"
+    def _file(self, seq: int, table: str) -> str:
+        return f"{self.layout.lake}/{commit_name(seq)}/{table}.parquet"
 
     def _lake_table(self, name: str) -> Table:
         lake = [t.name for t in self.tables.values() if t.storage in {Storage.EVENT, Storage.BULK}]
         if name not in lake:
             raise UnknownNameError("table of the lake", name, lake)
         return self.tables[name]
+
+
+def _scan(paths: list[str], spec: Table, number: pl.Expr | None = None) -> pl.LazyFrame:
+    """Scan files of one lake table; `number` gives `_commit` where it is not inside the rows."""
+    inside = {} if number is not None else {"_commit": pl.Int64()}
+    scan = pl.scan_parquet(
+        paths,
+        schema={**spec.schema, **inside},
+        glob=False,
+        hive_partitioning=False,
+        missing_columns="insert",
+        extra_columns="ignore",
+        include_file_paths=None if number is None else _FILE,
+    )
+    defaults = [
+        pl.col(column.name).fill_null(pl.lit(column.default, dtype=column.dtype))
+        for column in spec.columns
+        if column.has_default and not column.nullable and column.dtype != pl.List
+    ]
+    numbers = [] if number is None else [number.alias("_commit")]
+    return scan.with_columns(*defaults, *numbers).select(*spec.names, "_commit")
 
 
 def _subject_column(table: Table) -> str:

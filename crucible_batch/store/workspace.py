@@ -19,6 +19,7 @@ from crucible_batch.store.engine import Engine
 from crucible_batch.store.history import History
 from crucible_batch.store.layout import Layout
 from crucible_batch.store.marts import MartFile, StagedMarts
+from crucible_batch.store.small_files import SmallFiles
 from crucible_batch.store.snapshot import Snapshot
 from crucible_batch.store.staging import BulkFile, StagingArea, stage_pieces
 
@@ -48,6 +49,7 @@ class Workspace:
         self.now = now
         self.staging = StagingArea(self.layout.staging)
         self._catalog_seen = False
+        self._small_files = SmallFiles()
         self._history = History(self.layout, tables["commits"])
 
     def snapshot(self, pin: int | None = None) -> Snapshot:
@@ -76,6 +78,7 @@ class Workspace:
             layout=self.layout,
             engine=self.engine,
             staging=self.staging,
+            small_files=self._small_files,
             folders={number: found for number, found in folders.items() if number <= seq},
             rows=rows.filter(pl.col("seq") <= seq),
         )
@@ -193,9 +196,7 @@ class Workspace:
         """Remove a staged file that will not be committed."""
         self.staging.release(bulk.path.parent)
 
-    def write_quarantine(
-        self, load: str, table: str, rows: pl.DataFrame | pl.LazyFrame
-    ) -> Path:
+    def write_quarantine(self, load: str, table: str, rows: pl.DataFrame | pl.LazyFrame) -> Path:
         """Write the rows one load put aside, with their reasons; replaces an earlier try."""
         path = self.layout.quarantine(load, table)
         with self.staging.folder() as folder:

@@ -83,7 +83,8 @@ Q2 = (
     '"question":"Who wrote Z\u00fcrich\'s charter?","question_type":"false_premise","shape":null,'
     '"tags":["a","b"]}'
 )
-SET = "sha256:daae5757f4b3346196a6489cf74a4822cbb33c35ca8e4d27ccd0b323aa717230"  # by printf and sha256sum
+# By printf and sha256sum.
+SET = "sha256:daae5757f4b3346196a6489cf74a4822cbb33c35ca8e4d27ccd0b323aa717230"
 
 
 def sha(text):

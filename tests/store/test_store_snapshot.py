@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import polars as pl
@@ -155,3 +156,25 @@ def test_a_folder_that_the_listing_left_out_is_found_by_its_number(workspace, qr
 
     monkeypatch.setattr("crucible_batch.store.history.os.scandir", Forgetful)
     assert len(fresh.snapshot().read("qrels").collect()) == 2
+
+
+def test_large_and_small_files_read_as_one_table(workspace, qrels, monkeypatch):
+    append(workspace, "a", events={"qrels": qrels("q1")})
+    monkeypatch.setattr("crucible_batch.store.small_files.SMALL", 0)
+    append(workspace, "b", events={"qrels": qrels("q2")})
+    assert sorted(workspace.snapshot().read("qrels").collect()["query_id"]) == ["q1", "q2"]
+    assert workspace.snapshot(1).read("qrels").collect()["query_id"].to_list() == ["q1"]
+    assert workspace.snapshot().read("qrels").collect()["_commit"].sort().to_list() == [1, 2]
+
+
+def test_rows_of_a_folder_that_was_exchanged_are_read_anew(workspace, qrels):
+    append(workspace, "a", events={"qrels": qrels("q1")})
+    workspace.snapshot().read("qrels").collect()
+    old, aside = workspace.layout.commit(1), workspace.layout.staging / "x"
+    shutil.copytree(old, aside)
+    (aside / "qrels.parquet").unlink()
+    rows = qrels("redacted").with_columns(_commit=pl.lit(1, pl.Int64))
+    rows.write_parquet(aside / "qrels.parquet")
+    old.rename(workspace.layout.staging / "old")
+    aside.rename(old)
+    assert workspace.snapshot().read("qrels").collect()["query_id"].to_list() == ["redacted"]
