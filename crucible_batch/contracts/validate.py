@@ -8,7 +8,7 @@ because a duplicate with identical content is "already there" and one with diffe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -249,25 +249,49 @@ _KIND_CHECKS: dict[Kind, list[tuple[str, Test]]] = {
 }
 
 
-def count_reasons(quarantined: pl.DataFrame) -> list[str]:
+def count_reasons(quarantined: pl.DataFrame) -> pl.DataFrame:
+    """Count the reasons of quarantined rows by column and check.
+
+    Returns:
+        column, check, n, and the first place: reason, file, row.
+    """
+    exploded = (
+        quarantined.select("_source_file", "_source_row", "_reasons")
+        .explode("_reasons")
+        .sort("_source_file", "_source_row", maintain_order=True)
+        .with_columns(pl.col("_reasons").str.splitn(": ", 3).alias("_parts"))
+    )
+    return (
+        exploded.group_by(
+            column=pl.col("_parts").struct[0],
+            check=pl.col("_parts").struct[1],
+            maintain_order=True,
+        )
+        .agg(pl.len().alias("n"), pl.first("_reasons", "_source_file", "_source_row"))
+        .rename({"_reasons": "reason", "_source_file": "file", "_source_row": "row"})
+    )
+
+
+def reason_lines(counts: Sequence[pl.DataFrame]) -> list[str]:
     """Say which reasons occur, most frequent first, each with its first place.
+
+    Args:
+        counts: Results of `count_reasons`.
 
     Returns:
         Lines such as `grade: not in 0..3: 7 (2 rows, first at qrels.parquet row 4)`.
     """
-    grouped = (
-        quarantined.select("_source_file", "_source_row", "_reasons")
-        .explode("_reasons")
-        .with_columns(
-            kind=pl.col("_reasons").str.splitn(": ", 3).struct.rename_fields(["c", "k", "v"])
-        )
-        .unnest("kind")
-        .group_by("c", "k", maintain_order=True)
-        .agg(pl.len().alias("n"), pl.col("_reasons", "_source_file", "_source_row").first())
+    if not counts:
+        return []
+    summed = (
+        pl.concat(counts)
+        .sort("file", "row", maintain_order=True)
+        .group_by("column", "check", maintain_order=True)
+        .agg(pl.sum("n"), pl.first("reason", "file", "row"))
         .sort("n", descending=True, maintain_order=True)
     )
     return [
-        f"{row['_reasons']} ({row['n']:,} row{'s' if row['n'] != 1 else ''}, "
-        f"first at {row['_source_file']} row {row['_source_row']})"
-        for row in grouped.iter_rows(named=True)
+        f"{row['reason']} ({row['n']:,} row{'s' if row['n'] != 1 else ''}, "
+        f"first at {row['file']} row {row['row']})"
+        for row in summed.iter_rows(named=True)
     ]

@@ -149,7 +149,7 @@ class _Loading:
         frame = steps.fill_constant(
             self.spool.frames["chunks"], "workspace_id", self.session.name, option="--workspace"
         )
-        return pieces.contract_rows(CHUNKS, steps.admit(CHUNKS, frame, self.tallies["chunks"]))
+        return steps.contract_rows(CHUNKS, steps.admit(CHUNKS, frame, self.tallies["chunks"]))
 
     def _row(self, snapshot: Snapshot, n_rows: dict[str, int]) -> pl.DataFrame:
         """The row of corpus_versions; a stored one gives what is not stated."""

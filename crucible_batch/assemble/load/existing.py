@@ -12,6 +12,10 @@ from crucible_batch.errors import ConflictError
 SHOWN_CHARACTERS = 60
 
 
+class OvertakenError(ConflictError):
+    """Another load wrote to the same run meanwhile: what was checked has to be checked again."""
+
+
 def settle(table: Table, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Separate rows that are new from rows that are stored already.
 
@@ -27,9 +31,9 @@ def settle(table: Table, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.D
         ConflictError: A key is stored with other content; names key, column and both values.
     """
     key = list(table.key)
-    there = rows.join(stored, on=key, how="semi", nulls_equal=True)
-    refuse_changed(table, there, stored)
-    return rows.join(stored, on=key, how="anti", nulls_equal=True), there.height
+    refuse_changed(table, rows, stored)
+    new = rows.join(stored, on=key, how="anti", nulls_equal=True, maintain_order="left")
+    return new, rows.height - new.height
 
 
 def refuse_changed(table: Table, rows: pl.DataFrame, stored: pl.DataFrame) -> None:
@@ -48,8 +52,8 @@ def refuse_changed(table: Table, rows: pl.DataFrame, stored: pl.DataFrame) -> No
         raise ConflictError(
             f"{table.name} is already stored with other content in {changed.height:,} of the rows",
             problems=[_difference(row, key, content) for row in changed.head(6).to_dicts()],
-            fix="stored rows never change: load the new output under another run id, or correct "
-            "single judgments with `crucible override`.",
+            fix="stored rows never change: load new output under another run id or version, and "
+            "correct single judgments with `crucible override`.",
         )
 
 

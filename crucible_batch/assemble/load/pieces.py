@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from crucible_batch.assemble.load.report import Tally
-from crucible_batch.assemble.load.rows import keep
+from crucible_batch.assemble.load.rows import canonical, keep
 from crucible_batch.contracts import TABLES, Storage, Table
-from crucible_batch.contracts.conform import META, complete
+from crucible_batch.contracts.conform import complete
 from crucible_batch.contracts.validate import split, split_duplicates
 from crucible_batch.formats.chunk import Chunk
 
@@ -88,7 +88,7 @@ def checked(
     """
     good = []
     for path in paths:
-        frame = fill(pl.read_parquet(path))
+        frame = canonical(table, fill(pl.read_parquet(path)))
         path.unlink()
         tally.n_in += frame.height
         rows = check(keep(split(table, frame), tally), tally)
@@ -128,14 +128,3 @@ def _hashes(table: Table, path: Path) -> np.ndarray:
 def rows_of(paths: Iterable[Path], columns: Sequence[str]) -> pl.DataFrame:
     """Some columns of all pieces."""
     return pl.concat([pl.read_parquet(path, columns=list(columns)) for path in paths])
-
-
-def frames_of(paths: Iterable[Path]) -> Iterator[tuple[Path, pl.DataFrame]]:
-    """Pieces one at a time."""
-    for path in paths:
-        yield path, pl.read_parquet(path)
-
-
-def contract_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows without what only the load needs."""
-    return frame.drop([name for name in META if name in frame.columns]).select(table.names)

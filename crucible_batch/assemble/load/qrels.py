@@ -9,7 +9,6 @@ import polars as pl
 
 from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.existing import settle
-from crucible_batch.assemble.load.pieces import contract_rows
 from crucible_batch.assemble.load.report import LoadReport, Tallies
 from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.qrels import plan_qrels, snapshot_lanes
@@ -106,7 +105,7 @@ def _admit(table: Table, frame: pl.DataFrame, workspace: str, tallies: Tallies) 
     good = steps.admit(table, rows, tallies[table.name])
     if table is QRELS:  # what stood in for absent ids and times goes again
         good = good.with_columns(qrel_id=pl.col("_qrel_id"), created_at=pl.col("_created_at"))
-    return contract_rows(table, good)
+    return steps.contract_rows(table, good)
 
 
 def fill_lane(rows: pl.DataFrame) -> pl.DataFrame:

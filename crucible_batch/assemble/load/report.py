@@ -9,33 +9,59 @@ from typing import Any
 
 import polars as pl
 
-from crucible_batch.contracts.validate import count_reasons
+from crucible_batch.contracts.validate import count_reasons, reason_lines
 from crucible_batch.errors import ContractError
 from crucible_batch.store.commit import Counts
+
+KEPT_ROWS = 100_000
+"""Rows a quarantine holds in memory; further ones wait on disk."""
 
 
 @dataclass
 class Tally:
-    """Where the rows of one table went: n_in = n_accepted + n_quarantined + n_already_there."""
+    """Where the rows of one table went: n_in = n_accepted + n_quarantined + n_already_there.
 
+    Attributes:
+        spill: Folder for rows put aside beyond `KEPT_ROWS`; None keeps all of them in memory.
+        n_in: Rows handed in.
+        n_accepted: Good and new rows.
+        n_already_there: Rows that are stored, or stand in the input, already.
+        n_quarantined: Rows put aside with reasons.
+        pieces: The rows put aside.
+        reasons: How often each reason occurs, per piece.
+    """
+
+    spill: Path | None = None
     n_in: int = 0
     n_accepted: int = 0
     n_already_there: int = 0
-    quarantined: list[pl.DataFrame] = field(default_factory=list)
+    n_quarantined: int = 0
+    pieces: list[pl.LazyFrame] = field(default_factory=list)
+    reasons: list[pl.DataFrame] = field(default_factory=list)
 
     @property
-    def n_quarantined(self) -> int:
-        """Rows put aside with reasons."""
-        return sum(frame.height for frame in self.quarantined)
+    def n_good(self) -> int:
+        """Rows that were neither put aside nor found to be there already."""
+        return self.n_in - self.n_quarantined - self.n_already_there
 
     def put_aside(self, frame: pl.DataFrame) -> None:
         """Count rows of a quarantine."""
-        if frame.height:
-            self.quarantined.append(frame)
+        if frame.is_empty():
+            return
+        self.n_quarantined += frame.height
+        self.reasons.append(count_reasons(frame))
+        if self.spill is None or self.n_quarantined <= KEPT_ROWS:
+            self.pieces.append(frame.lazy())
+            return
+        path = self.spill / f"aside-{id(self):x}-{len(self.pieces):06d}.arrow"
+        frame.write_ipc(path, compression="lz4")
+        self.pieces.append(pl.scan_ipc(path, glob=False))
 
-    def all_quarantined(self) -> pl.DataFrame:
-        """The rows put aside, in the order of their sources."""
-        rows = pl.concat(self.quarantined, how="diagonal")
+    def all_quarantined(self) -> pl.LazyFrame:
+        """The rows put aside; in the order of their sources if memory holds them."""
+        rows = pl.concat(self.pieces, how="diagonal")
+        if self.spill is not None and self.n_quarantined > KEPT_ROWS:
+            return rows
         return rows.sort("_source_file", "_source_row", maintain_order=True)
 
 
@@ -75,7 +101,7 @@ class LoadReport:
         created: Whether this load wrote that commit.
         dry_run: Nothing was written.
         tables: Where the rows of each table went.
-        reasons: Why rows were put aside, most frequent first.
+        reasons: Why rows were put aside, table by table, most frequent first.
         quarantine: Files that hold them.
         messages: What the person should know.
         facts: Ids and hashes of what was loaded, e.g. `golden_set_hash`.
@@ -133,10 +159,7 @@ def table_reports(tallies: Mapping[str, Tally]) -> tuple[TableReport, ...]:
 def all_reasons(tallies: Mapping[str, Tally]) -> tuple[str, ...]:
     """Why rows were put aside, table by table."""
     return tuple(
-        f"{name}.{line}"
-        for name, tally in tallies.items()
-        if tally.n_quarantined
-        for line in count_reasons(tally.all_quarantined())
+        f"{name}.{line}" for name, tally in tallies.items() for line in reason_lines(tally.reasons)
     )
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from pathlib import Path
 
 import polars as pl
 
 from crucible_batch.assemble.load.report import Tallies, Tally
-from crucible_batch.contracts import TABLES, Table
-from crucible_batch.contracts.conform import META, complete
+from crucible_batch.contracts import TABLES, Kind, Table
+from crucible_batch.contracts.conform import META, complete, reason
 from crucible_batch.contracts.validate import Split, reject, split, split_duplicates
-from crucible_batch.errors import ContractError, UsageError
+from crucible_batch.errors import ContractError
 from crucible_batch.formats.chunk import Chunk
+
+ALWAYS = pl.lit(value=True)
 
 
 def gather(chunks: Iterable[Chunk]) -> dict[str, pl.DataFrame]:
@@ -42,38 +46,46 @@ def fill_constant(frame: pl.DataFrame, column: str, value: str, *, option: str) 
     return frame.with_columns(pl.lit(value).alias(column))
 
 
-def one_value(frames: Iterable[pl.DataFrame], column: str, given: str | None) -> str | None:
-    """The one value of `column` in the frames, or `given`; None when nobody says.
-
-    Raises:
-        UsageError: The frames hold several values and none was asked for.
-    """
-    if given is not None:
-        return given
-    found = sorted(
-        {
-            value
-            for frame in frames
-            if column in frame.columns
-            for value in frame[column].drop_nulls().unique()
-        }
-    )
-    if len(found) > 1:
-        raise UsageError(
-            f"The input holds {len(found)} values of {column}",
-            problems=found,
-            fix=f"load one {column} at a time: put each into files of its own.",
-        )
-    return found[0] if found else None
-
-
 def admit(table: Table, frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     """Split rows by their contract and their keys; count; return the good ones with meta."""
     tally.n_in += frame.height
-    good = keep(split(table, frame), tally)
+    good = keep(split(table, canonical(table, frame)), tally)
     unique = split_duplicates(table, good)
     tally.n_already_there += unique.n_already_there
     return keep(unique, tally)
+
+
+def canonical(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """JSON columns as canonical text; a value that is no JSON stays, and is a reason."""
+    for column in table.columns:
+        name = column.name
+        if column.kind is not Kind.JSON or frame[name].null_count() == frame.height:
+            continue
+        texts = [None if text is None else canonical_text(text) for text in frame[name]]
+        fixed = pl.Series("_fixed", texts, dtype=pl.String)
+        broken = pl.col("_fixed").is_null() & pl.col(name).is_not_null()
+        problem = pl.when(broken).then(pl.concat_list(reason(name, "not_json", pl.col(name))))
+        frame = (
+            frame.with_columns(fixed)
+            .with_columns(_reasons=pl.col("_reasons").list.concat(problem.fill_null([])))
+            .with_columns(pl.coalesce("_fixed", name).alias(name))
+            .drop("_fixed")
+        )
+    return frame
+
+
+def canonical_text(text: str) -> str | None:
+    """The canonical form of a JSON text, or None if it is none; NaN and infinities are none."""
+    try:
+        return json.dumps(
+            json.loads(text),
+            sort_keys=True,
+            separators=(",", ":"),
+            ensure_ascii=False,
+            allow_nan=False,
+        )
+    except (ValueError, RecursionError):
+        return None
 
 
 def keep(parts: Split, tally: Tally) -> pl.DataFrame:
@@ -92,15 +104,21 @@ def refuse_orphans(
     """Put aside rows whose parent is not among `parents`; null key parts count as equal."""
     known = parents.select(on).unique()
     orphans = frame.join(known, on=on, how="anti", nulls_equal=True, maintain_order="left")
-    tally.put_aside(reject(orphans, pl.lit(value=True), reason).quarantined)
+    tally.put_aside(reject(orphans, ALWAYS, reason).quarantined)
     return frame.join(known, on=on, how="semi", nulls_equal=True, maintain_order="left")
 
 
-def without_meta(frame: pl.DataFrame) -> pl.DataFrame:
-    """Contract columns only."""
-    return frame.drop([name for name in META if name in frame.columns])
+def contract_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows without what only the load needs."""
+    return frame.select(table.names)
 
 
-def tallies_for(tables: Iterable[str]) -> Tallies:
+def with_meta(table: Table, row: dict[str, object], source: str) -> pl.DataFrame:
+    """One row that no table of the input holds, with meta columns, so that it can be checked."""
+    meta = {"_source_file": source, "_source_row": 1, "_reasons": [], "_row": None}
+    return pl.DataFrame([row | meta], schema={**table.schema, **META})
+
+
+def tallies_for(tables: Iterable[str], spill: Path | None = None) -> Tallies:
     """An empty tally per table."""
-    return {name: Tally() for name in tables}
+    return {name: Tally(spill) for name in tables}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import polars as pl
 
@@ -59,7 +61,7 @@ class Decision:
 
 
 class Session:
-    """A load under way.
+    """A load under way; a context manager, because a dry run may need a store for its time.
 
     Attributes:
         workspace: Where the rows go; for a dry run into nowhere, a temporary empty one.
@@ -82,9 +84,15 @@ class Session:
         self.store, self.verb, self.name, self.dry_run = store, verb, workspace, dry_run
         self.inputs, self.skipped = sources.find(paths, verb, _format(wanted))
         self.settings = load_settings(store.root, workspace)
-        self._nowhere: tempfile.TemporaryDirectory[str] | None = None
+        self._for_its_time = ExitStack()
         self.workspace = self._open()
         self.reading: Reading | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._for_its_time.close()
 
     def _open(self) -> Workspace:
         if not self.dry_run:
@@ -92,10 +100,9 @@ class Session:
         try:
             return self.store.workspace(self.name)
         except UnknownNameError:
-            self._nowhere = tempfile.TemporaryDirectory(prefix="crucible-dry-run-")
-            return Store.create(Path(self._nowhere.name) / "store").workspace(
-                self.name, create=True
-            )
+            nowhere = tempfile.TemporaryDirectory(prefix="crucible-dry-run-")
+            folder = Path(self._for_its_time.enter_context(nowhere))
+            return Store.create(folder / "store").workspace(self.name, create=True)
 
     def read(self, lane: Lane | None = None) -> Reading:
         """Start reading the inputs."""
@@ -142,10 +149,11 @@ class Session:
             part: Part of the subject.
         """
         load = self._key(key)
-        decided: dict[str, Decision] = {}
+        decisions: list[Decision] = []
 
         def plan(snapshot: Snapshot) -> Plan:
-            decision = decided["last"] = decide(snapshot)
+            decision = decide(snapshot)
+            decisions.append(decision)
             settled = _settle(tallies, decision.already_there)
             return Plan(
                 events=decision.events,
@@ -156,7 +164,8 @@ class Session:
 
         files = self._put_aside(tallies, load)
         done = self._dry(plan) if self.dry_run else self._commit(plan, load, subject, part)
-        decision = decided.get("last", Decision())
+        # An earlier load of this key is not decided on again, but people want its ids and hashes.
+        decision = decisions[-1] if done.plan else decide(self.workspace.snapshot())
         there = decision.already_there if done.plan else _everything(tallies)
         return LoadReport(
             kind=self.verb.value,
@@ -167,7 +176,7 @@ class Session:
             tables=table_reports(_settle(tallies, there)),
             reasons=all_reasons(tallies),
             quarantine=files,
-            messages=(*self._notes(), *done.messages, *self._nothing_new(done)),
+            messages=self._messages(decision, done),
             facts=decision.facts,
             n_replaced_surrogates=self._surrogates(),
         )
@@ -215,10 +224,13 @@ class Session:
     def _surrogates(self) -> int:
         return self.reading.findings.n_replaced_surrogates if self.reading else 0
 
-    def _nothing_new(self, done: Committed) -> tuple[str, ...]:
-        if done.created or self.dry_run or done.plan is None:
-            return ()
-        return ("nothing new: every good row is already there (no-op)",)
+    def _messages(self, decision: Decision, done: Committed) -> tuple[str, ...]:
+        told = [*self._notes(), *decision.messages]
+        if done.plan is None:
+            told += done.messages
+        elif not done.created and not self.dry_run:
+            told.append("nothing new: every good row is already there (no-op)")
+        return tuple(told)
 
     def _notes(self) -> tuple[str, ...]:
         notes = []
@@ -256,7 +268,4 @@ def _settle(tallies: Tallies, already_there: Mapping[str, int]) -> Tallies:
 
 def _everything(tallies: Tallies) -> dict[str, int]:
     """All good rows, for a load that was committed before."""
-    return {
-        name: tally.n_in - tally.n_quarantined - tally.n_already_there
-        for name, tally in tallies.items()
-    }
+    return {name: tally.n_good for name, tally in tallies.items()}

@@ -1,4 +1,8 @@
-"""Bulk files between staging and commit: written once, compared with what is stored."""
+"""Bulk files between staging and commit: written once, compared with what is stored.
+
+Staged and stored files are sorted by key, so they are compared piece by piece and never held in
+memory as a whole.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,13 @@ from pathlib import Path
 
 import polars as pl
 
-from crucible_batch.assemble.load.existing import refuse_changed
+from crucible_batch.assemble.load.existing import OvertakenError, refuse_changed
 from crucible_batch.contracts import TABLES, Table
 from crucible_batch.errors import ConflictError
-from crucible_batch.store import BulkFile, Snapshot, Workspace, content_fingerprint
+from crucible_batch.store import BulkFile, Snapshot, Workspace
+from crucible_batch.store.fingerprint import RowFingerprint
+
+BATCH_ROWS = 100_000
 
 
 def stage(
@@ -33,26 +40,22 @@ def is_stored(snapshot: Snapshot, file: BulkFile, known: Sequence[str | None]) -
         known: Parts that were there when the file's rows were compared with earlier parts.
 
     Raises:
-        ConflictError: It is stored with other rows, or another load stored a part meanwhile.
+        ConflictError: It is stored with other rows.
+        OvertakenError: Another load stored some of its rows, in another part, meanwhile.
     """
     table, parts = TABLES[file.table], snapshot.parts(file.table, file.subject)
-    if file.part not in parts:
-        if set(parts) != set(known):
-            raise ConflictError(
-                f"Another load stored {file.table} of {file.subject!r} meanwhile",
-                fix="run the command again: its rows are compared with what is there now.",
-            )
-        return False
-    stored = part_rows(snapshot, table, file.subject, file.part).collect()
-    if content_fingerprint(stored, table) == file.fingerprint:
-        return True
-    offered = pl.read_parquet(file.path)
-    refuse_changed(table, offered, stored)
-    raise _other_rows(table, file, offered, stored)
+    if file.part in parts:
+        stored = part_rows(snapshot, table, file.subject, file.part)
+        if _fingerprint(table, stored) == file.fingerprint:
+            return True
+        _refuse_difference(table, file, stored)
+    for part in set(parts) - set(known):
+        _refuse_overlap(table, file, part_rows(snapshot, table, file.subject, part))
+    return False
 
 
 def part_rows(snapshot: Snapshot, table: Table, subject: str, part: str | None) -> pl.LazyFrame:
-    """The stored rows of one part; None is the part without a name."""
+    """The stored rows of one part, sorted by key; None is the part without a name."""
     numbers = snapshot.commits_with(table.name, subject=subject)
     parts = snapshot.parts(table.name, subject)
     own = [number for number, name in zip(numbers, parts, strict=True) if name == part]
@@ -60,17 +63,44 @@ def part_rows(snapshot: Snapshot, table: Table, subject: str, part: str | None) 
     return rows.drop("_commit")
 
 
-def _other_rows(
-    table: Table, file: BulkFile, offered: pl.DataFrame, stored: pl.DataFrame
-) -> ConflictError:
+def _fingerprint(table: Table, sorted_rows: pl.LazyFrame) -> str:
+    fingerprint = RowFingerprint(table.content)
+    batches = sorted_rows.select(table.content).collect_batches(
+        chunk_size=BATCH_ROWS, maintain_order=True
+    )
+    for batch in batches:
+        fingerprint.update(batch.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return fingerprint.hexdigest()
+
+
+def _refuse_overlap(table: Table, file: BulkFile, stored: pl.LazyFrame) -> None:
+    mine = pl.scan_parquet(file.path, glob=False).select(table.key)
+    both = mine.join(stored.select(table.key), on=list(table.key), how="semi", nulls_equal=True)
+    if both.select(pl.len()).collect(engine="streaming").item():
+        raise OvertakenError(
+            f"Another load stored some of the same {table.name} of {file.subject!r} meanwhile",
+            fix="run the command again: its rows are compared with what is there now.",
+        )
+
+
+def _refuse_difference(table: Table, file: BulkFile, stored: pl.LazyFrame) -> None:
+    """Raise, naming the first difference: a changed row, a row more, or a row less."""
     key = list(table.key)
-    more = offered.join(stored, on=key, how="anti", nulls_equal=True)
-    fewer = stored.join(offered, on=key, how="anti", nulls_equal=True)
-    shown = [f"only in the input: {row}" for row in more.select(key).head(3).to_dicts()]
-    shown += [f"only in the store: {row}" for row in fewer.select(key).head(3).to_dicts()]
-    return ConflictError(
+    by = next(name for name in key if name not in {"workspace_id", table.subject})
+    n_more, shown = 0, []
+    offered = pl.scan_parquet(file.path, glob=False)
+    for batch in offered.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
+        low, high = batch[by].min(), batch[by].max()
+        near = stored.filter(pl.col(by).is_between(low, high)).collect()
+        refuse_changed(table, batch, near)
+        more = batch.join(near, on=key, how="anti", nulls_equal=True, maintain_order="left")
+        n_more += more.height
+        shown += [f"only in the input: {row}" for row in more.select(key).head(3).to_dicts()]
+    n_stored = stored.select(pl.len()).collect().item()
+    n_fewer = n_stored - (file.n_rows - n_more)
+    raise ConflictError(
         f"{table.name} of {file.subject!r} is already stored with other rows "
-        f"({more.height:,} only in the input, {fewer.height:,} only in the store)",
-        problems=shown,
+        f"({n_more:,} only in the input, {n_fewer:,} only in the store)",
+        problems=shown[:3],
         fix="load further rows of a run as a part (--part NAME), other output under another id.",
     )

@@ -1,0 +1,154 @@
+"""The rows of one run, checked table by table: results first, then what is keyed by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from crucible_batch.assemble.load import pieces
+from crucible_batch.assemble.load import rows as steps
+from crucible_batch.assemble.load.existing import refuse_changed
+from crucible_batch.assemble.load.report import Tallies, Tally
+from crucible_batch.assemble.load.run_facts import Facts
+from crucible_batch.assemble.load.staged import part_rows
+from crucible_batch.contracts import TABLES, Table
+from crucible_batch.contracts.validate import reject
+from crucible_batch.store import Snapshot
+
+SAMPLE = ["item_id", "sample_index"]
+JUDGED = ("assertion_verdicts", "claims")
+
+
+class RunRows:
+    """Checks the rows of one run and keeps the good ones.
+
+    Attributes:
+        good: Pieces of good and new rows per bulk table; filled by `check`.
+        events: Good rows per event table; filled by `check`.
+    """
+
+    def __init__(
+        self,
+        spool: pieces.Spool,
+        facts: Facts,
+        snapshot: Snapshot,
+        part: str | None,
+        tallies: Tallies,
+    ) -> None:
+        self._spool, self._facts, self._snapshot = spool, facts, snapshot
+        self._part, self._tallies = part, tallies
+        self._run_id = facts.statement.run_id
+        self._parents = snapshot.read("results", subject=self._run_id).select(SAMPLE).collect()
+        self._gone = self._parents.clear()
+        self.good: dict[str, list[Path]] = {}
+        self.events: dict[str, pl.DataFrame] = {}
+
+    def check(self) -> None:
+        """Check every table of the input that is not about the run itself."""
+        if "results" in self._spool.bulk_tables:
+            self._check_results()
+        for name in self._spool.bulk_tables:
+            if name != "results":
+                self.good[name] = self._bulk(TABLES[name])
+        for name in JUDGED:
+            if name in self._spool.frames:
+                self.events[name] = self._judged(TABLES[name])
+        if "plugin_metrics" in self._spool.frames:
+            self.events["plugin_metrics"] = self._declarations(TABLES["plugin_metrics"])
+
+    def _fill(self, frame: pl.DataFrame) -> pl.DataFrame:
+        workspace = self._snapshot.workspace
+        frame = steps.fill_constant(frame, "workspace_id", workspace, option="--workspace")
+        return steps.fill_constant(frame, "run_id", self._run_id, option="--run")
+
+    def _check_results(self) -> None:
+        """Check the results, and learn which ones are there and which were put aside."""
+        ruler, samples_n = self._facts.ruler, self._facts.run["samples_n"]
+        gives = ruler.items.filter("has_contexts").select("item_id", _gives=pl.lit(value=True))
+
+        def fill(frame: pl.DataFrame) -> pl.DataFrame:
+            joined = self._fill(frame).join(gives, on="item_id", how="left", maintain_order="left")
+            ran = pl.coalesce("retrieval_ran", pl.col("_gives").is_null())
+            return joined.with_columns(retrieval_ran=ran).drop("_gives")
+
+        def check(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+            unknown = pl.format("item_id: unknown_item: {}", "item_id")
+            known = steps.refuse_orphans(frame, ruler.items, ["item_id"], unknown, tally)
+            beyond = pl.col("sample_index") >= samples_n
+            reason = pl.format("sample_index: sample_out_of_range: {}", "sample_index")
+            return steps.keep(reject(known, beyond, reason), tally)
+
+        table, tally = TABLES["results"], self._tallies["results"]
+        paths = self._spool.paths(table.name)
+        good = pieces.checked(self._spool, table, paths, fill, check, tally)
+        bad = [piece.select(SAMPLE).collect() for piece in tally.pieces]
+        self._parents = pl.concat([self._parents, pieces.rows_of(good, SAMPLE)]).unique()
+        self._gone = pl.concat([self._gone, *bad]).unique()
+        self.good[table.name] = self._new_rows(table, good)
+
+    def _bulk(self, table: Table) -> list[Path]:
+        def check(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+            keyed = set(SAMPLE) <= set(table.names)
+            return self._with_parents(frame, tally) if keyed else frame
+
+        paths, tally = self._spool.paths(table.name), self._tallies[table.name]
+        good = pieces.checked(self._spool, table, paths, self._fill, check, tally)
+        return self._new_rows(table, good)
+
+    def _judged(self, table: Table) -> pl.DataFrame:
+        tally = self._tallies[table.name]
+        frame = self._fill(self._spool.frames[table.name])
+        frame = frame.with_columns(pl.col("judge").fill_null(self._facts.judge))
+        rows = self._with_parents(steps.admit(table, frame, tally), tally)
+        if "assertion_id" in table.names:
+            unknown = pl.format("assertion_id: unknown_assertion: {}", "assertion_id")
+            on = ["item_id", "assertion_id"]
+            rows = steps.refuse_orphans(rows, self._facts.ruler.assertions, on, unknown, tally)
+        return steps.contract_rows(table, rows)
+
+    def _declarations(self, table: Table) -> pl.DataFrame:
+        """Rows of a table that is not of one run."""
+        frame = steps.fill_constant(
+            self._spool.frames[table.name],
+            "workspace_id",
+            self._snapshot.workspace,
+            option="--workspace",
+        )
+        return steps.contract_rows(table, steps.admit(table, frame, self._tallies[table.name]))
+
+    def _with_parents(self, frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+        """Put aside rows whose result is not there, or was put aside."""
+        if frame.is_empty():
+            return frame
+        parent = pl.format("{} sample {}", "item_id", "sample_index")
+        lost = frame.join(self._gone, on=SAMPLE, how="semi", maintain_order="left")
+        lost = lost.join(self._parents, on=SAMPLE, how="anti", maintain_order="left")
+        follow = pl.format("item_id: parent_quarantined: {}", parent)
+        tally.put_aside(reject(lost, steps.ALWAYS, follow).quarantined)
+        rest = frame.join(lost, on=SAMPLE, how="anti", maintain_order="left")
+        missing = pl.format("item_id: no_result: {}", parent)
+        return steps.refuse_orphans(rest, self._parents, SAMPLE, missing, tally)
+
+    def _new_rows(self, table: Table, paths: list[Path]) -> list[Path]:
+        """Leave out rows that another part of the run holds already."""
+        parts = self._snapshot.parts(table.name, self._run_id)
+        others = [part for part in parts if part != self._part]
+        if not others:
+            return paths
+        key = list(table.key)
+        stored = pl.concat(
+            [part_rows(self._snapshot, table, self._run_id, part) for part in others]
+        )
+        new = []
+        for path in paths:
+            frame = pl.read_parquet(path)
+            path.unlink()
+            there = stored.join(frame.lazy(), on=key, how="semi", nulls_equal=True).collect(
+                engine="streaming"
+            )
+            refuse_changed(table, frame, there)
+            fresh = frame.join(there, on=key, how="anti", nulls_equal=True)
+            self._tallies[table.name].n_already_there += frame.height - fresh.height
+            new.append(self._spool.write(table, fresh))
+        return new
