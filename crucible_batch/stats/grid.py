@@ -23,6 +23,9 @@ MAX_DENOMINATOR = 5_040
 MAX_LATTICE_SUM = 1_000_000
 _LATTICE_TOLERANCE = 1e-9
 
+_ONE_THREAD = 250_000
+"""OpenBLAS multiplies on one thread up to 262,144 products."""
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -145,3 +148,23 @@ def exact_floats(sums: NDArray[np.int64], most: float) -> tuple[NDArray[np.float
     while most / unit >= EXACT:
         unit *= 10.0
     return np.rint(sums / unit), unit
+
+
+def exact_product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``left @ right`` for whole numbers whose sums stay below 2^53.
+
+    The product is made of pieces that BLAS does on one thread: waiting for a second one costs more
+    than it brings, and on a busy machine ten times the work itself.
+
+    Args:
+        left: Shape (n, m).
+        right: Shape (m, k).
+    """
+    out = np.zeros((left.shape[0], right.shape[1]))
+    n_rows = min(left.shape[0], 128)
+    depth = max(1, _ONE_THREAD // (n_rows * right.shape[1]))
+    for row in range(0, left.shape[0], n_rows):
+        for place in range(0, left.shape[1], depth):
+            piece = left[row : row + n_rows, place : place + depth]
+            out[row : row + n_rows] += piece @ right[place : place + depth]
+    return out

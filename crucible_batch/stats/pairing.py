@@ -14,9 +14,8 @@ from crucible_batch.stats.comparison import MetricValues
 from crucible_batch.stats.grid import differences
 from crucible_batch.stats.resampling import Units
 
-
-LARGEST = 1e300
-"""Beyond this magnitude the difference of two values may overflow."""
+LARGEST = 1e150
+"""Beyond this magnitude squares overflow float64."""
 
 
 class Order(NamedTuple):

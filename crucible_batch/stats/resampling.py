@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crucible_batch.errors import UsageError
 from crucible_batch.stats import bca
 from crucible_batch.stats.bca import Bounds
-from crucible_batch.stats.grid import exact_floats
+from crucible_batch.stats.grid import exact_floats, exact_product
 from crucible_batch.stats.streams import BLOCK, index_blocks
 
 FEW_COLUMNS = 2
@@ -24,8 +24,6 @@ FEW_COLUMNS = 2
 
 ANALYTIC_UNITS = 5_000
 """From so many units on `auto` takes the limit of the BCa interval."""
-
-_BATCH = 8 * BLOCK
 
 Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From how often each unit was drawn, (rows, n_units), to one value per row; NaN = undefined."""
@@ -170,33 +168,33 @@ def resampled_totals(
     n_units = columns[0].size
     if len(columns) <= FEW_COLUMNS:
         totals = [np.empty(n_resamples) for _ in columns]
-        ones, row = np.ones(n_units), 0
+        row = 0
+        gathered = np.empty((max(1, BLOCK // n_units), n_units))
         for drawn in index_blocks(n_units, n_resamples, seed):
             for column, total in zip(columns, totals, strict=True):
-                total[row : row + len(drawn)] = column.take(drawn) @ ones
+                picked = np.take(column, drawn, out=gathered[: len(drawn)], mode="clip")
+                total[row : row + len(drawn)] = np.einsum("ij->i", picked)
             row += len(drawn)
         return totals
     table, row = np.column_stack(columns), 0
     sums = np.empty((n_resamples, len(columns)))
     for counts in count_blocks(n_units, n_resamples, seed):
-        np.matmul(counts, table, out=sums[row : row + len(counts)])
+        sums[row : row + len(counts)] = exact_product(counts, table)
         row += len(counts)
     return list(sums.T)
 
 
 def count_blocks(n_units: int, n_resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Yield how often each unit was drawn in each resample; shape (rows, n_units), reused."""
-    rows = max(1, _BATCH // n_units)
-    counts, filled = np.empty((min(rows, n_resamples), n_units)), 0
+    """Yield how often each unit was drawn in each resample; shape (rows, n_units).
+
+    The next block is written over the last one.
+    """
+    space = np.empty((max(1, BLOCK // n_units), n_units))
     for drawn in index_blocks(n_units, n_resamples, seed):
-        if filled + len(drawn) > len(counts):
-            yield counts[:filled]
-            filled = 0
-        cells = drawn + np.arange(len(drawn))[:, np.newaxis] * n_units
-        found = np.bincount(cells.ravel(), minlength=cells.size)
-        counts[filled : filled + len(drawn)] = found.reshape(cells.shape)
-        filled += len(drawn)
-    yield counts[:filled]
+        np.add(drawn, np.arange(len(drawn))[:, np.newaxis] * n_units, out=drawn)
+        counts = np.bincount(drawn.ravel(), minlength=drawn.size)
+        np.copyto(space[: len(drawn)], counts.reshape(drawn.shape))
+        yield space[: len(drawn)]
 
 
 def statistic_interval(
@@ -251,7 +249,7 @@ def statistic_interval(
 
 
 def _leave_one_out(n_units: int) -> Iterator[NDArray[np.float64]]:
-    rows = max(1, _BATCH // n_units)
+    rows = max(1, BLOCK // n_units)
     for start in range(0, n_units, rows):
         counts = np.ones((min(rows, n_units - start), n_units))
         counts[np.arange(len(counts)), start + np.arange(len(counts))] = 0.0

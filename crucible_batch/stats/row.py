@@ -22,6 +22,10 @@ _POWER = float(ndtri(0.975) + ndtri(0.8))
 """Standard errors between 0 and the effect that 80 % of repetitions find at the 5 % level."""
 
 
+_LARGEST_LOG = 709.0
+_MOST_ITEMS = 1e18
+
+
 class Tested(NamedTuple):
     """One metric with its units, intervals and p, in grid units.
 
@@ -141,14 +145,15 @@ def _relative(delta: float | None, mean_baseline: float | None, scale: str) -> f
     if delta is None or mean_baseline is None:
         return None
     if scale == "log":
-        return math.expm1(delta)
-    return delta / mean_baseline if mean_baseline > 0 else None
+        return math.expm1(delta) if delta < _LARGEST_LOG else None
+    return _finite(delta, mean_baseline) if mean_baseline > 0 else None
 
 
 def _n_needed(sd: float | None, margin: float | None) -> int | None:
     if sd is None or margin is None:
         return None
-    return math.ceil((_POWER * sd / margin) ** 2)
+    root = _finite(_POWER * sd, margin)
+    return math.ceil(root * root) if root is not None and root < _MOST_ITEMS**0.5 else None
 
 
 def _within_item_share(paired: Paired, tested: Tested) -> float | None:
@@ -159,4 +164,11 @@ def _within_item_share(paired: Paired, tested: Tested) -> float | None:
     known = variance[~np.isnan(variance)]
     off = tested.grid.counts - int(tested.grid.counts.sum()) / paired.delta.size
     total = tested.grid.value(math.sqrt(array_sum(off * off) / (off.size - 1))) ** 2
-    return array_sum(known) / known.size / total if known.size and total else None
+    return _finite(array_sum(known) / known.size, total) if known.size and total else None
+
+
+def _finite(above: float, below: float) -> float | None:
+    """Return a ratio, None when float64 cannot hold it."""
+    with np.errstate(over="ignore"):
+        ratio = float(np.float64(above) / below)
+    return ratio if math.isfinite(ratio) else None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crucible_batch.stats.grid import exact_floats, smallest_weights
+from crucible_batch.stats.grid import exact_floats, exact_product, smallest_weights
 from crucible_batch.stats.streams import UNITS_PER_WORD, sign_words
 
 MEET_IN_THE_MIDDLE = 30
@@ -228,7 +228,7 @@ def _by_product(
         for row in range(0, n_resamples, _ROWS):
             bits = np.unpackbits(eights[row : row + _ROWS], axis=1, bitorder="little")
             np.copyto(pluses[: len(bits)], bits)
-            totals[row : row + _ROWS] += pluses[: len(bits)] @ columns
+            totals[row : row + _ROWS] += exact_product(pluses[: len(bits)], columns)
     return list(totals.T)
 
 

@@ -35,12 +35,11 @@ def raw_words(seed: int, purpose: int, block: int, n_words: int) -> NDArray[np.u
     return PCG64DXSM(sequence).random_raw(n_words)
 
 
-def _indices(words: NDArray[np.uint64], n_items: int) -> NDArray[np.int64]:
-    """Turn each word into two numbers below `n_items`; shape (2 * n_words,).
+def _indices(words: NDArray[np.uint64], n_items: int, out: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Turn each word into two numbers below `n_items`, in `out`; shape (2 * n_words,).
 
     Multiply-shift on 32 bits: no index is more than n / 2^32 of itself too likely.
     """
-    out = np.empty(2 * words.size, dtype=np.uint64)
     np.bitwise_and(words, _LOW, out=out[: words.size])
     np.right_shift(words, _HALF, out=out[words.size :])
     np.multiply(out, np.uint64(n_items), out=out)
@@ -61,23 +60,24 @@ def index_blocks(n_items: int, n_resamples: int, seed: int) -> Iterator[NDArray[
         seed: Root seed.
 
     Yields:
-        Positions below `n_items`; shape (resamples of this block, n_items).
+        Positions below `n_items`; shape (resamples of this block, n_items). The next block is
+        written over them.
     """
     if n_items > BLOCK:
-        per_resample = -(-n_items // BLOCK)
+        n_parts = -(-n_items // BLOCK)
+        out = np.empty((n_parts, BLOCK), dtype=np.uint64)
         for resample in range(n_resamples):
-            first = resample * per_resample
-            parts = [
-                _indices(raw_words(seed, BOOTSTRAP, first + part, BLOCK // 2), n_items)
-                for part in range(per_resample)
-            ]
-            yield np.concatenate(parts)[:n_items].reshape(1, n_items)
+            for part, row in enumerate(out, start=resample * n_parts):
+                _indices(raw_words(seed, BOOTSTRAP, part, BLOCK // 2), n_items, row)
+            yield out.view(np.int64).reshape(1, -1)[:, :n_items]
         return
     rows = BLOCK // n_items
+    n_words = -(-rows * n_items // 2)
+    space = np.empty(2 * n_words, dtype=np.uint64)
     for block, start in enumerate(range(0, n_resamples, rows)):
+        drawn = _indices(raw_words(seed, BOOTSTRAP, block, n_words), n_items, space)
         n_rows = min(rows, n_resamples - start)
-        words = raw_words(seed, BOOTSTRAP, block, -(-rows * n_items // 2))
-        yield _indices(words, n_items)[: n_rows * n_items].reshape(n_rows, n_items)
+        yield drawn[: n_rows * n_items].reshape(n_rows, n_items)
 
 
 def sign_words(group: int, n_resamples: int, seed: int) -> NDArray[np.uint64]:

@@ -35,7 +35,7 @@ def skewed() -> NDArray[np.int64]:
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_totals_of_more_units_than_a_block(n_columns: int) -> None:
     column = np.arange(BLOCK + 5.0)
-    drawn = np.concatenate(list(index_blocks(BLOCK + 5, 7, seed=3)))
+    drawn = np.concatenate([block.copy() for block in index_blocks(BLOCK + 5, 7, seed=3)])
     for total in resampled_totals([column] * n_columns, n_resamples=7, seed=3):
         assert total.tolist() == [column[row].sum() for row in drawn]
 
@@ -46,7 +46,7 @@ def test_totals_are_those_of_a_plain_loop(n_columns: int, n_units: int) -> None:
     rng = np.random.default_rng(n_units)
     columns = [rng.integers(-(10**6), 10**6, n_units).astype(float) for _ in range(n_columns)]
     n_resamples = 40 if n_units > 1_000 else 1_500
-    drawn = np.concatenate(list(index_blocks(n_units, n_resamples, seed=3)))
+    drawn = np.concatenate([block.copy() for block in index_blocks(n_units, n_resamples, seed=3)])
     for column, total in zip(
         columns, resampled_totals(columns, n_resamples=n_resamples, seed=3), strict=True
     ):
@@ -54,7 +54,7 @@ def test_totals_are_those_of_a_plain_loop(n_columns: int, n_units: int) -> None:
 
 
 def test_counts_say_how_often_a_unit_was_drawn() -> None:
-    drawn = np.concatenate(list(index_blocks(30, 20_000, seed=3)))
+    drawn = np.concatenate([block.copy() for block in index_blocks(30, 20_000, seed=3)])
     counts = np.concatenate([block.copy() for block in count_blocks(30, 20_000, seed=3)])
     assert np.array_equal(counts, [np.bincount(row, minlength=30) for row in drawn])
 
@@ -101,7 +101,7 @@ def test_unequal_clusters_equal_a_plain_loop(skewed: NDArray[np.int64]) -> None:
     sizes = np.random.default_rng(2).integers(1, 6, 60)
     sums = np.abs(skewed) * sizes
     [[found, _]] = intervals([units(sums, sizes)])
-    drawn = np.concatenate(list(index_blocks(60, RESAMPLES, seed=3)))
+    drawn = np.concatenate([block.copy() for block in index_blocks(60, RESAMPLES, seed=3)])
     replicates = np.sort([sums[row].sum() / sizes[row].sum() for row in drawn])
     observed = sums.sum() / sizes.sum()
     left_out = (sums.sum() - sums) / (sizes.sum() - sizes)
