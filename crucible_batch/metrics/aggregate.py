@@ -15,6 +15,7 @@ import polars as pl
 from crucible_batch.exact import exact_mean, exact_sum
 from crucible_batch.metrics.answer_nulls import first_reason
 from crucible_batch.metrics.grid import (
+    ALL,
     ERRORED,
     MISSING,
     NOT_APPLICABLE,
@@ -226,7 +227,7 @@ def _mean_row(
         else exact_mean(of_items[~np.isnan(of_items)].tolist()),
         worst_case=worst,
         best_case=best,
-        interval=interval(values, units, metric.headline and slice_name == ("all", "all")),
+        interval=interval(values, units, metric.headline and slice_name == ALL),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,9 @@ from crucible_batch.metrics.nulls import REASON, Kind
 
 SCORED, NOT_APPLICABLE, MISSING, ERRORED = range(4)
 """What a score is counted as; an errored one is missing too, so `>= MISSING` finds both."""
+
+ALL = ("all", "all")
+"""The slice every item is in."""
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -58,6 +61,10 @@ class Grid:
             slices={(by, name): np.asarray(at, np.int64) for by, name, at in groups.iter_rows()},
             units=_units(ordered["cluster_id"]),
         )
+
+    def overall(self) -> Grid:
+        """The same results without any slice but the whole run."""
+        return replace(self, slices={name: at for name, at in self.slices.items() if name == ALL})
 
 
 def _units(clusters: pl.Series) -> Codes:
