@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import polars as pl
@@ -35,7 +36,7 @@ def run(query: str, snapshot: Snapshot) -> pl.DataFrame:
     """
     try:
         check_reads_only(query)
-        with snapshot.staging.folder() as spill, _connect(query, snapshot, spill) as connection:
+        with TemporaryDirectory() as spill, _connect(query, snapshot, Path(spill)) as connection:
             return _plain(connection.sql(query).pl())
     except duckdb.CatalogException as error:
         if missing := re.search(r"Table with name (\S+) does not exist", str(error)):

@@ -83,6 +83,11 @@ class Workspace:
             rows=rows.filter(pl.col("seq") <= seq),
         )
 
+    def committed(self, idempotency_key: str) -> int | None:
+        """Return the number of the commit that carries a key, so that no work is done twice."""
+        rows = self.snapshot().rows.filter(pl.col("idempotency_key") == idempotency_key)
+        return None if rows.is_empty() else int(rows["seq"][0])
+
     def commit(
         self, decide: Decide, *, kind: str, idempotency_key: str, about: About | None = None
     ) -> Committed:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +19,21 @@ def store(tmp_path: Path) -> Store:
     return Store.create(tmp_path / "store", now=lambda: NOON)
 
 
+@pytest.fixture(scope="session")
+def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of an empty workspace, to be copied: building one for each test takes longer."""
+    store = Store.create(tmp_path_factory.mktemp("blank") / "store")
+    return store.workspace("w", create=True).layout.root
+
+
 @pytest.fixture
-def workspace(store: Store) -> Workspace:
-    return store.workspace("w", create=True)
+def workspace(store: Store, blank: Path) -> Workspace:
+    """An empty workspace; its catalogue still points to the original of the copy."""
+    folder = store.root / "w"
+    shutil.copytree(blank, folder)
+    views = folder / "views.sql"
+    views.write_text(views.read_text().replace(str(blank), str(folder)))
+    return store.workspace("w")
 
 
 @pytest.fixture

@@ -52,6 +52,12 @@ def test_an_idempotency_key_commits_once_and_says_so(workspace, qrels):
     assert workspace.snapshot().seq == 1
 
 
+def test_it_can_be_asked_whether_a_key_is_committed(workspace, qrels):
+    assert workspace.committed("k") is None
+    append(workspace, "k", events={"qrels": qrels("q1")})
+    assert workspace.committed("k") == 1
+
+
 def test_a_plan_that_appends_nothing_makes_no_commit(workspace):
     done = append(workspace, "k", events={"qrels": TABLES["qrels"].empty()}, messages=("m",))
     assert (done.seq, done.created, done.messages) == (0, False, ("m",))

@@ -87,7 +87,8 @@ def test_workspaces_that_differ_in_case_only_are_refused(store):
         store.workspace("Acme", create=True)
 
 
-def test_a_new_workspace_has_a_file_for_every_table(workspace):
+def test_a_new_workspace_has_a_file_for_every_table(store):
+    workspace = store.workspace("w", create=True)
     for table in TABLES.values():
         if table.storage in {"event", "bulk"}:
             path = workspace.layout.commit(0) / f"{table.name}.parquet"

@@ -9,7 +9,7 @@ import pytest
 
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
-from crucible_batch.store import About, MartFile, Plan, Store
+from crucible_batch.store import About, MartFile, Plan, Store, catalog
 from crucible_batch.store.doctor import diagnose
 
 
@@ -33,6 +33,7 @@ def filled(store, workspace, qrels, results, metrics):
     workspace.publish_marts(
         workspace.stage_marts([MartFile(table="scores", name="r1", rows=metrics("i1"))])
     )
+    catalog.rebuild(workspace.layout, TABLES)
     return store
 
 
