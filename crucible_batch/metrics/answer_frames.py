@@ -45,10 +45,14 @@ def answer_frame(
     """
     expected = expected_results(golden.items, rows.results, flags.samples_n)
     keys = expected.select(KEY)
+    reaction = _reaction(expected)
+    # Without an answer there is nothing to blame on a document: long rankings are not searched.
+    answered = bool(reaction["has_answer_stage"].any())
+    retrievals = rows.retrievals if answered else rows.retrievals.clear()
     cited = _cited(rows, golden, grades, relevant_at)
-    retrieved = _retrieved(rows.retrievals, golden, cited)
+    retrieved = _retrieved(retrievals, golden, cited)
     parts = [
-        _reaction(expected),
+        reaction,
         _assertions(keys, golden, rows, flags),
         _claims(rows, flags),
         _citations(cited, retrieved),
@@ -56,7 +60,7 @@ def answer_frame(
         _contexts(contexts),
         _payloads(rows.external_scores),
         _checks(rows.checks),
-        _evidence(rows.retrievals, retrieved),
+        _evidence(retrievals, retrieved),
     ]
     per_item = golden.citations.filter(pl.col("kind") == "required")
     required = per_item.group_by("item_id").agg(n_required=pl.col("doc_id").n_unique())

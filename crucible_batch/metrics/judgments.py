@@ -82,7 +82,7 @@ def effective_verdicts(
     Raises:
         ContractError: An override does not hold a value of its column.
     """
-    rows = verdicts.filter(pl.col("judge") == judge)
+    rows = verdicts.filter(_by(judge))
     table = "assertion_verdicts"
     rows = overridden(rows, overrides, table, "verdict", VERDICT_KEY, _verdict)
     rows = overridden(rows, overrides, table, "context_supported", VERDICT_KEY, _boolean)
@@ -106,7 +106,7 @@ def effective_claims(
         ContractError: An override does not hold a value of its column.
     """
     key = ("item_id", "sample_index")
-    own = claims.filter(pl.col("judge") == judge)
+    own = claims.filter(_by(judge))
     own = overridden(own, overrides, "claims", "grounded", CLAIM_KEY, _boolean)
     own = overridden(own, overrides, "claims", "correct", CLAIM_KEY, _boolean)
     kept = own.select(*key, "claim_id", "grounded", "correct")
@@ -119,6 +119,11 @@ def effective_claims(
         )
     )
     return pl.concat([kept, others])
+
+
+def _by(judge: str | None) -> pl.Expr:
+    """Rows of one judge; none when there is no judge."""
+    return pl.col("judge") == pl.lit(judge, dtype=pl.String)
 
 
 def overridden(

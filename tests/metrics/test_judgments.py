@@ -95,3 +95,15 @@ def test_an_override_that_cannot_be_read_is_named(
 ) -> None:
     with pytest.raises(ContractError, match=f"Override o0 .*{message}"):
         judged().override("assertion_verdicts", column, key, new).answers()
+
+
+def test_a_run_nobody_judged_has_no_judge_and_no_warning() -> None:
+    run = AnswerRun().item("q", must=["a"]).result("q")
+    run.pinned = None
+    assert run.run_flags.judge is None
+    assert run.value("must_recall") == "not_judged"
+
+
+def test_an_evaluation_names_both_judges_when_claims_have_another() -> None:
+    run = judged().item("z").result("z", claims=[(True, True)], judge="other@1")
+    assert run.run_flags.judge == "j@1 + other@1"
