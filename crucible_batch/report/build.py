@@ -1,0 +1,67 @@
+"""Tables in, one model out."""
+
+from __future__ import annotations
+
+from crucible_batch.report import compared, detail, overview, words
+from crucible_batch.report.facts import Catalog, Metrics
+from crucible_batch.report.inputs import ReportInputs
+from crucible_batch.report.model import Report
+from crucible_batch.report.verdicts import verdict_sentence
+
+
+def build_report(inputs: ReportInputs) -> Report:
+    """Make the model of a report: of one run, or of a run against its baseline.
+
+    Numbers are taken from the tables as they are and only formatted; nothing is measured here.
+
+    Args:
+        inputs: The tables, in the shape of their contracts.
+
+    Returns:
+        The model that `to_html`, `to_markdown` and `to_json` print.
+    """
+    catalog = Catalog(inputs.metric_catalog)
+    metrics = Metrics(inputs, inputs.run_id)
+    base_id = inputs.baseline_run_id
+    baseline = Metrics(inputs, base_id) if base_id else None
+    found = [overview.curve(inputs, side) for side in (metrics, baseline) if side]
+    curves = tuple(curve for curve in found if curve)
+    title = f"Run {inputs.run_id}"
+    return Report(
+        title=f"{title} against {base_id}" if base_id else title,
+        run=overview.run_header(inputs, inputs.run_id),
+        baseline=overview.run_header(inputs, base_id) if base_id else None,
+        as_of=inputs.as_of.isoformat(timespec="seconds") if inputs.as_of else None,
+        verdict=verdict_sentence(inputs.comparisons, catalog.frame)
+        if base_id
+        else _alone(catalog, metrics),
+        tiles=overview.tiles(inputs, catalog, metrics, baseline),
+        badges=overview.badges(inputs, metrics, baseline),
+        curves=curves,
+        curve_steps=overview.curve_steps(curves),
+        bins=overview.bins(inputs),
+        compared=compared.compared(inputs, catalog),
+        compared_more=compared.compared_more(inputs, catalog),
+        head_to_head=compared.head_to_head(inputs, catalog),
+        slices=detail.slices(inputs, catalog, metrics),
+        errors=detail.errors(inputs),
+        moved=compared.moved(inputs, catalog),
+        corpus=detail.corpus(inputs),
+        coverage=detail.coverage(catalog, metrics),
+        unmeasured=detail.unmeasured(catalog, metrics),
+        provenance=detail.provenance(inputs),
+    )
+
+
+def _alone(catalog: Catalog, metrics: Metrics) -> str:
+    """What one run says by itself: its accuracy, else its nDCG, and that nothing is compared."""
+    for name in ("accuracy", "ndcg_at_10"):
+        row = metrics.row(name)
+        if row and row["mean"] is not None:
+            over = (
+                f"{words.count(row['n_scored'], 'result')} of {words.count(row['n_items'], 'item')}"
+            )
+            return (
+                f"{catalog.title(name)} is {words.percent(row['mean'])} over {over}; no baseline."
+            )
+    return "Neither accuracy nor nDCG@10 could be measured; no baseline."

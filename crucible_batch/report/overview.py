@@ -1,0 +1,181 @@
+"""First screen of the report: who the runs are, seven tiles, abstention, risk over coverage."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import polars as pl
+
+from crucible_batch.report import words
+from crucible_batch.report.facts import KPIS, RANKED_TO_10, Catalog, Metrics, badge, share
+from crucible_batch.report.inputs import ReportInputs
+from crucible_batch.report.lines import Row
+from crucible_batch.report.model import (
+    BadgeNumber,
+    Bin,
+    Curve,
+    CurveStep,
+    Figure,
+    Point,
+    RunHeader,
+    Tie,
+    Tile,
+)
+
+
+def run_header(inputs: ReportInputs, run_id: str) -> RunHeader:
+    """Name, status and counted line of a run."""
+    run = inputs.of("runs", run_id).row(0, named=True)
+    evaluation = inputs.of("evaluations", run_id).row(0, named=True)
+    return RunHeader(
+        run_id=run_id,
+        label=run["label"],
+        status=badge(words.STATUSES[evaluation["status"]]),
+        status_reason=evaluation["status_reason"],
+        counted=words.counted_line(
+            evaluation["n_expected"],
+            evaluation["n_results"],
+            evaluation["n_errored"],
+            run["samples_n"],
+        ),
+        golden_set=run["golden_set"],
+    )
+
+
+def tiles(
+    inputs: ReportInputs, catalog: Catalog, metrics: Metrics, baseline: Metrics | None
+) -> tuple[Tile, ...]:
+    """The seven KPIs, always all of them."""
+    top_k = inputs.of("runs", inputs.run_id)["top_k"].item()
+    return tuple(_tile(name, catalog, metrics, baseline, top_k) for name in KPIS)
+
+
+def _tile(
+    name: str, catalog: Catalog, metrics: Metrics, baseline: Metrics | None, top_k: int | None
+) -> Tile:
+    row = metrics.row(name)
+    mean = row["mean"] if row else None
+    other = baseline.row(name) if baseline else None
+    notes = list(row["notes"]) if row else []
+    if name in RANKED_TO_10 and top_k is not None and top_k < 10:
+        notes.append(f"the run retrieves {top_k} documents, not 10")
+    if row and mean is not None and abs(row["item_mean"] - mean) > 1e-12:
+        notes.append(f"mean of item means {words.decimal(row['item_mean'])}")
+    return Tile(
+        metric=name,
+        title=catalog.title(name),
+        percent=share(mean),
+        fill=None if mean is None else round(100 * mean, 1),
+        n_scored=row["n_scored"] if row else 0,
+        n_items=row["n_items"] if row else 0,
+        interval=_interval(row),
+        label=row["ci_label"] if row and mean is not None and row["ci_label"] != "ok" else "",
+        baseline=share(other["mean"] if other else None) if baseline else None,
+        reason="" if mean is not None else metrics.why(name) or "no result",
+        notes=tuple(notes),
+    )
+
+
+def _interval(row: Row | None) -> str:
+    if row is None or row["ci_low"] is None:
+        return ""
+    return f"{words.percent(row['ci_low'])} to {words.percent(row['ci_high'])}"
+
+
+def badges(
+    inputs: ReportInputs, metrics: Metrics, baseline: Metrics | None
+) -> tuple[BadgeNumber, ...]:
+    """Abstained, answered, abstention rate, mean truthfulness, AURC."""
+    mine = _abstention(inputs, metrics)
+    theirs = _abstention(inputs, baseline) if baseline else [None] * len(mine)
+    about = (
+        ("Abstained", "results"),
+        ("Answered", "results"),
+        ("Abstention rate", "of results that report it"),
+        ("Mean truthfulness", "from −1 to +1"),
+        ("AURC", "lower is better"),
+    )
+    return tuple(
+        BadgeNumber(title, figure, other, note)
+        for (title, note), figure, other in zip(about, mine, theirs, strict=True)
+    )
+
+
+def _abstention(inputs: ReportInputs, metrics: Metrics) -> list[Figure]:
+    evaluation = inputs.of("evaluations", metrics.run_id).row(0, named=True)
+    rate, truthfulness, aurc = (
+        row["mean"] if (row := metrics.row(name)) else None
+        for name in ("abstention_rate", "mean_truthfulness", "aurc")
+    )
+    # A run that reports no abstention did not abstain zero times: it was not measured.
+    abstained = None if rate is None else evaluation["n_abstained"]
+    answered = evaluation["n_answered"]
+    if rate is None and not answered:
+        answered = None
+    return [
+        Figure(abstained, words.decimal(abstained, 0)),
+        Figure(answered, words.decimal(answered, 0)),
+        share(rate),
+        Figure(truthfulness, words.signed(truthfulness, 2)),
+        Figure(aurc, words.decimal(aurc, 4)),
+    ]
+
+
+def curve(inputs: ReportInputs, metrics: Metrics) -> Curve | None:
+    """The risk-coverage curve of a run; None when no answered result has a confidence."""
+    frame = inputs.of("risk_coverage", metrics.run_id).sort("point")
+    if frame.is_empty():
+        return None
+    columns = ("coverage", "risk", "confidence", "item_id", "sample_index")
+    points = tuple(Point(*row) for row in frame.select(columns).iter_rows())
+    aurc = metrics.row("aurc")
+    value = aurc["mean"] if aurc else None
+    return Curve(
+        run_id=metrics.run_id,
+        n_pairs=frame["n_pairs"].item(0),
+        n_results=frame["n_results"].item(0),
+        aurc=Figure(value, words.decimal(value, 4)),
+        points=points,
+        ties=_ties(points),
+    )
+
+
+def _ties(points: tuple[Point, ...]) -> tuple[Tie, ...]:
+    ties = []
+    numbered = enumerate(points, start=1)
+    for confidence, block in groupby(numbered, key=lambda numbered: numbered[1].confidence):
+        positions = [position for position, _ in block]
+        if len(positions) > 1:
+            ties.append(Tie(positions[0], positions[-1], confidence))
+    return tuple(ties)
+
+
+def curve_steps(curves: tuple[Curve, ...]) -> tuple[CurveStep, ...]:
+    """Every curve at each tenth of its coverage: the first point that reaches it."""
+    steps = []
+    for tenth in range(1, 11):
+        # Whole numbers: the smallest position with position / n >= tenth / 10.
+        places = [-(-tenth * len(curve.points) // 10) - 1 for curve in curves]
+        risks = [curve.points[at].risk for curve, at in zip(curves, places, strict=True)]
+        risk_figures = tuple(Figure(risk, words.decimal(risk)) for risk in risks)
+        steps.append(CurveStep(words.percent(tenth / 10), risk_figures))
+    return tuple(steps) if curves else ()
+
+
+def bins(inputs: ReportInputs) -> tuple[Bin, ...]:
+    """Reliability bins, the run first."""
+    found = []
+    for run_id in inputs.run_ids:
+        rows = inputs.of("reliability_bins", run_id).filter(pl.col("n") > 0).sort("bin")
+        for row in rows.iter_rows(named=True):
+            confidence, accuracy = row["mean_confidence"], row["accuracy"]
+            found.append(
+                Bin(
+                    run_id=run_id,
+                    bin=row["bin"],
+                    n=row["n"],
+                    confidence=Figure(confidence, words.decimal(confidence)),
+                    accuracy=Figure(accuracy, words.decimal(accuracy)),
+                )
+            )
+    return tuple(found)
