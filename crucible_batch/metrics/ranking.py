@@ -30,9 +30,9 @@ def ranked(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def ties(rows: pl.DataFrame) -> pl.DataFrame:
-    """Positions of `ranked` rows whose order value equals that of the next one."""
+    """Positions of `ranked` rows whose `score` equals that of the next one."""
     return rows.filter(
-        (pl.col("order") == pl.col("order").shift(-1))
+        (pl.col("score") == pl.col("score").shift(-1))
         & (pl.col("group") == pl.col("group").shift(-1))
     ).select("group", "position")
 

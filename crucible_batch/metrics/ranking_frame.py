@@ -6,12 +6,14 @@ A result never depends on its bucket, so bucket size and threads change no bit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from crucible_batch.metrics.grains import RANKING
@@ -22,10 +24,37 @@ BUCKET_ROWS = 150_000
 """Ranking rows of a bucket, about; a ranking is never cut in two."""
 
 
+@dataclass(frozen=True)
+class Unjudged:
+    """What unjudged documents might have been.
+
+    Attributes:
+        grade: The top grade of the scale.
+        cuts: Cut-offs up to which they count; None is the whole list.
+    """
+
+    grade: int
+    cuts: tuple[int | None, ...]
+
+
 def columns_read(metrics: Iterable[Metric]) -> set[str]:
     """The columns that the expressions and null rules of `metrics` read."""
     exprs = [e for m in metrics for e in (m.expr, *(null.expr for null in m.nulls))]
     return {name for expr in exprs for name in expr.meta.root_names()}
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """The `ranking` grain of a set of results, as judged and as it might have been.
+
+    Attributes:
+        frame: One row per result, in the order given, with the asked columns of the grain.
+        optimistic: By cut-off (None: the whole list), the same frame with every unjudged document
+            up to the cut-off counted as judged with the top grade.
+    """
+
+    frame: pl.DataFrame
+    optimistic: dict[int | None, pl.DataFrame]
 
 
 def ranking_frame(
@@ -36,35 +65,48 @@ def ranking_frame(
     relevant_at: int,
     columns: Collection[str],
     required: pl.DataFrame | None = None,
+    unjudged: Unjudged | None = None,
     bucket_rows: int = BUCKET_ROWS,
-) -> pl.DataFrame:
+) -> Rankings:
     """Gather the facts that retrieval metrics read.
 
     Args:
         results: One row per expected result; whatever is known of it (key, state, `n_qrels`,
             `n_placed`). In the other frames `group` (UInt32) is its row number.
-        rows: What was retrieved: `group`, `doc`, `order` (larger is better).
+        rows: What was retrieved: `group`, `doc`, `order` (larger is better), and `document` when
+            `doc` is a chunk.
         judged: Effective grades: `group`, `doc` (unique together), `grade` from 0 on, `source`.
         relevant_at: Smallest grade that counts as relevant.
         columns: The columns of the grain to build; the others are left out.
         required: Documents that citations require: `group`, `doc` (unique together).
+        unjudged: What unjudged documents might have been; None leaves that out.
         bucket_rows: About how many ranking rows are worked on at a time.
-
-    Returns:
-        `results` in their order, with the asked columns of the grain.
     """
     results = results.with_row_index("group")
     tables = [_by_group(t) for t in (rows, judged, required) if t is not None]
     cuts = _cuts(results.height, tables[0]["group"], bucket_rows)
     edges = [table["group"].search_sorted(pl.Series(cuts, dtype=pl.UInt32)) for table in tables]
-    work = partial(_bucket, relevant_at=relevant_at, columns=columns)
+    work = partial(_bucket, relevant_at=relevant_at, columns=columns, unjudged=unjudged)
     buckets = [
         [results[start:stop]]
         + [t[int(e[i]) : int(e[i + 1])] for t, e in zip(tables, edges, strict=True)]
         for i, (start, stop) in enumerate(pairwise(cuts))
     ]
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
-        return pl.concat(pool.map(lambda bucket: work(*bucket), buckets)).drop("group")
+        parts = zip(*pool.map(lambda bucket: work(*bucket), buckets), strict=True)
+        frame, *optimistic = (pl.concat(part).drop("group") for part in parts)
+    cut_offs = unjudged.cuts if unjudged is not None else ()
+    return Rankings(frame=frame, optimistic=dict(zip(cut_offs, optimistic, strict=True)))
+
+
+def codes(ids: pl.Series, keys: pl.Series) -> npt.NDArray[np.int64]:
+    """The place of every id in `keys` (unique), -1 for an id that is not there."""
+    # Rows of a query usually stand together: an id is looked up once per stretch, not per row.
+    stretches = ids.rle().struct.unnest()
+    known = pl.DataFrame({"value": keys}).with_row_index("place")
+    found = stretches.join(known, on="value", how="left", maintain_order="left")
+    place = found["place"].cast(pl.Int64).fill_null(-1).to_numpy()
+    return np.repeat(place, found["len"].to_numpy())
 
 
 def _by_group(table: pl.DataFrame) -> pl.DataFrame:
@@ -91,22 +133,32 @@ def _bucket(
     *,
     relevant_at: int,
     columns: Collection[str],
-) -> pl.DataFrame:
-    """The facts of a slice of results and everything that belongs to them."""
+    unjudged: Unjudged | None,
+) -> list[pl.DataFrame]:
+    """The facts of a slice of results, as judged and then once per cut-off of `unjudged`."""
     ranking = ranked(rows)
-    position = pl.col("position")
-    given = rows.group_by("group").agg(given=pl.len())
-    counts = ranking.group_by("group").agg(n_retrieved=pl.len().cast(pl.Int64))
-    counts = counts.join(given, on="group").select(
-        "group", "n_retrieved", n_dropped=pl.col("given").cast(pl.Int64) - pl.col("n_retrieved")
-    )
-    built = [counts, _facts(judged, relevant_at), _places(_found(ranking, judged), relevant_at)]
+    counts = [_counts(rows, ranking)]
     if required is not None:
-        found = _found(ranking, required)
-        built.append(required.group_by("group").agg(n_required=pl.len().cast(pl.Int64)))
-        built.append(_lists(found, {"required": position}))
+        counts += _required(ranking, required)
     if "tied" in columns:
-        built.append(_lists(ties(ranking), {"tied": position}))
+        counts.append(_lists(ties(ranking), {"tied": pl.col("position")}))
+    judgments = [judged]
+    if unjudged is not None:
+        judgments += [_judged_at_best(ranking, judged, k, unjudged.grade) for k in unjudged.cuts]
+    return [
+        _complete(
+            results,
+            [*counts, _facts(given, relevant_at), _places(_found(ranking, given), relevant_at)],
+            columns,
+        )
+        for given in judgments
+    ]
+
+
+def _complete(
+    results: pl.DataFrame, built: Sequence[pl.DataFrame], columns: Collection[str]
+) -> pl.DataFrame:
+    """`results` with the asked columns; what no table speaks of takes the column's default."""
     frame = results
     for facts in built:
         fresh = [c for c in facts.columns if c == "group" or c in columns]
@@ -118,6 +170,35 @@ def _bucket(
         for name, column in RANKING.columns.items()
         if name in columns
     )
+
+
+def _counts(rows: pl.DataFrame, ranking: pl.DataFrame) -> pl.DataFrame:
+    """How many documents each ranking holds and how many rows it lost."""
+    given = rows.group_by("group").agg(given=pl.len())
+    kept = ranking.group_by("group").agg(n_retrieved=pl.len().cast(pl.Int64))
+    return kept.join(given, on="group").select(
+        "group", "n_retrieved", n_dropped=pl.col("given").cast(pl.Int64) - pl.col("n_retrieved")
+    )
+
+
+def _required(ranking: pl.DataFrame, required: pl.DataFrame) -> list[pl.DataFrame]:
+    """How many documents citations require, and where they stand (a chunk for its document)."""
+    document = "document" if "document" in ranking.columns else "doc"
+    places = ranking.group_by("group", doc=document).agg(pl.col("position").min())
+    return [
+        required.group_by("group").agg(n_required=pl.len().cast(pl.Int64)),
+        _lists(_found(places, required), {"required": pl.col("position")}),
+    ]
+
+
+def _judged_at_best(
+    ranking: pl.DataFrame, judged: pl.DataFrame, k: int | None, grade: int
+) -> pl.DataFrame:
+    """The judgments, with the unjudged documents of the first `k` at the top grade."""
+    top = ranking if k is None else ranking.filter(pl.col("position") <= k)
+    missing = top.select("group", "doc").join(judged, on=["group", "doc"], how="anti")
+    assumed = missing.with_columns(grade=pl.lit(grade, dtype=pl.Int64), source=pl.lit("unjudged"))
+    return pl.concat([judged.select(assumed.columns), assumed])
 
 
 def _found(ranking: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:

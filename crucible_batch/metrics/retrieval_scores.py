@@ -20,7 +20,7 @@ from crucible_batch.metrics.grades import (
     resolve,
 )
 from crucible_batch.metrics.metric import Metric
-from crucible_batch.metrics.ranking_frame import columns_read, ranking_frame
+from crucible_batch.metrics.ranking_frame import codes, columns_read, ranking_frame
 from crucible_batch.metrics.retrieval import RELEVANT_AT, named
 from crucible_batch.metrics.score import score
 
@@ -91,7 +91,7 @@ def retrieval_scores(
         _coded(resolve(placed).rename({"target": "doc"}), queries),
         relevant_at=relevant_at,
         columns={"n_dropped", *columns_read(asked)},
-    )
+    ).frame
     if duplicates == "refuse" and frame["n_dropped"].sum():
         _refuse_repeats(rows, queries)
     if trec_compat:
@@ -202,7 +202,7 @@ def _results(
     """How many judgments each query has: query_id, n_qrels, n_placed."""
 
     def per_query(rows: pl.DataFrame) -> pl.Series:
-        groups = _coded(rows.select("query_id"), queries)["group"].to_numpy()
+        groups = codes(rows["query_id"], queries)
         return pl.Series(np.bincount(groups, minlength=len(queries)), dtype=pl.Int64)
 
     n_placed = per_query(placed)
@@ -213,12 +213,8 @@ def _results(
 
 def _coded(rows: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
     """Replace query_id by `group`, its place in `queries`."""
-    # Rows of a query usually stand together: an id is looked up once per stretch, not per row.
-    stretches = rows["query_id"].rle().struct.unnest().rename({"value": "query_id"})
-    known = queries.to_frame().with_row_index("group")
-    codes = stretches.join(known, on="query_id", how="left", maintain_order="left")
-    group = np.repeat(codes["group"].to_numpy(), codes["len"].to_numpy())
-    return rows.select(pl.exclude("query_id"), group=pl.Series(group, dtype=pl.UInt32))
+    group = pl.Series(codes(rows["query_id"], queries), dtype=pl.UInt32)
+    return rows.select(pl.exclude("query_id"), group=group)
 
 
 def _refuse_repeats(rows: pl.DataFrame, queries: pl.Series) -> None:
