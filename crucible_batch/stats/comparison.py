@@ -137,6 +137,7 @@ def with_adjusted_p(
     family_size: int,
     higher_is_better: bool | None,
     min_items: int = DEFAULT_MIN_ITEMS,
+    alpha: float = verdict.ALPHA,
 ) -> PairedComparison:
     """Return the comparison as a member of a family: adjusted p, and the verdict it leads to."""
     decided = verdict.decide(
@@ -147,6 +148,7 @@ def with_adjusted_p(
         margin=comparison.margin,
         min_items=min_items,
         higher_is_better=higher_is_better,
+        alpha=alpha,
     )
     return replace(
         comparison,

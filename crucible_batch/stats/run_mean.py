@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,7 @@ class MeanInterval:
         mean: Exactly rounded sum over count; None without values.
         n_values: Values that exist.
         n_units: Items or clusters they belong to.
+        std_error: Cluster-robust (CR1) standard error of the mean; None with fewer than two units.
         ci_low: Lower bound; None with fewer than two units.
         ci_high: Upper bound.
         ci_method: ``bca``, ``bca_analytic`` or ``t_cr1``; None without an interval.
@@ -43,6 +45,7 @@ class MeanInterval:
     mean: float | None
     n_values: int
     n_units: int
+    std_error: float | None
     ci_low: float | None
     ci_high: float | None
     ci_method: str | None
@@ -120,6 +123,7 @@ def run_mean_interval(
         mean=mean,
         n_values=numbers.size,
         n_units=n_units,
+        std_error=rounded(_std_error(units, grid)) if n_units > 1 else None,
         ci_low=rounded(found.low) if found else None,
         ci_high=rounded(found.high) if found else None,
         ci_method=used if found else None,
@@ -134,7 +138,9 @@ def _ordered(units: Units) -> Units:
 
 
 def _t_interval(mean: float, units: Units, grid: Grid, confidence: float) -> Bounds:
-    n_units = units.sums.size
-    error = grid.value(units.sd(units.deviations())) / np.sqrt(n_units)
-    reach = float(stdtrit(n_units - 1, (1 + confidence) / 2)) * float(error)
+    reach = float(stdtrit(units.sums.size - 1, (1 + confidence) / 2)) * _std_error(units, grid)
     return Bounds(mean - reach, mean + reach)
+
+
+def _std_error(units: Units, grid: Grid) -> float:
+    return grid.value(units.sd(units.deviations())) / math.sqrt(units.sums.size)

@@ -1,11 +1,15 @@
 import dataclasses
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from crucible_batch.contracts import vocabulary
+from crucible_batch.contracts.comparisons import COMPARISONS
 from crucible_batch.errors import ContractError, UsageError
 from crucible_batch.stats.comparison import (
     MetricValues,
@@ -326,9 +330,31 @@ def test_a_family_changes_p_and_verdict_only(compare) -> None:
     assert member.verdict == "no_significant_change"
 
 
-def test_fields_are_columns_of_comparisons(cases) -> None:
-    text = (cases.parent / "STATISTICS.md").read_text(encoding="utf-8")
-    section = text.split("## Columns of `comparisons`")[1].split("Resampled floats")[0]
-    columns = {word.strip(" .?\n") for word in section.replace("\n", " ").split(",")}
-    fields = {field.name for field in dataclasses.fields(PairedComparison)}
-    assert fields <= {column.removesuffix(" ? (of the pairs)") for column in columns}
+def test_fields_are_columns_of_comparisons() -> None:
+    columns = [column.name for column in COMPARISONS.columns]
+    fields = [field.name for field in dataclasses.fields(PairedComparison)]
+    assert fields == [name for name in columns if name in set(fields)]
+
+
+def test_words_are_those_of_the_contract(compare) -> None:
+    rows = [
+        compare.deltas(deltas, higher_is_better=better, margin=margin, **options)
+        for deltas in (WINS, [0.0] * 300, [0.1], np.linspace(-1, 1.1, 41) * math.pi)
+        for better in (True, False, None)
+        for margin in (None, 0.02)
+        for options in ({}, {"ci_method": "bca_analytic"})
+    ]
+    assert {row.verdict for row in rows} <= set(vocabulary.VERDICT_WORDS)
+    assert {row.ci_label for row in rows} == set(vocabulary.CI_LABELS)
+    assert {row.ci_method for row in rows} - {None} <= set(vocabulary.CI_METHODS)
+    assert {row.p_method for row in rows} == set(vocabulary.P_METHODS)
+    assert {row.verdict for row in rows} >= {"improved", "regressed", "changed", "equivalent"}
+
+
+def test_the_package_never_imports_scipy_stats() -> None:
+    program = (
+        "import sys, crucible_batch.stats.paired, crucible_batch.stats.run_mean, "
+        "crucible_batch.stats.agreement, crucible_batch.stats.multiplicity; "
+        "sys.exit('scipy.stats' in sys.modules or 'polars' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
