@@ -4,6 +4,7 @@ import os
 import shutil
 
 import duckdb
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -219,3 +220,15 @@ def test_after_a_move_one_variable_is_enough_and_the_next_commit_rebuilds(filled
     with duckdb.connect(str(moved.layout.catalog), read_only=True) as connection:
         assert connection.execute("SELECT count(*) FROM qrels").fetchall() == [(3,)]
     assert moved.refresh_catalog() is False
+
+
+def test_plain_polars_pandas_and_duckdb_read_the_globs(filled):
+    root = filled.workspace("w").layout.root
+    glob = f"{root}/lake/*/qrels.parquet"
+    assert len(pl.read_parquet(glob)) == 2
+    assert duckdb.sql(f"SELECT count(*) FROM '{glob}'").fetchall() == [(2,)]
+    frame = pd.concat(pd.read_parquet(path) for path in sorted(root.glob("lake/*/qrels.parquet")))
+    assert frame["query_id"].tolist() == ["q1", "q2"]
+    assert len(pl.read_parquet(f"{root}/lake/*/results.parquet")) == 2
+    assert len(pl.read_parquet(f"{root}/marts/scores/*.parquet")) == 1
+    assert pd.read_parquet(root / "marts" / "scores" / "r1.parquet")["value"].tolist() == [0.5]
