@@ -31,7 +31,7 @@ def build_report(inputs: ReportInputs) -> Report:
         title=f"{title} against {base_id}" if base_id else title,
         run=overview.run_header(inputs, inputs.run_id),
         baseline=overview.run_header(inputs, base_id) if base_id else None,
-        as_of=inputs.as_of.isoformat(timespec="seconds") if inputs.as_of else None,
+        as_of=inputs.as_of.strftime("%Y-%m-%dT%H:%M:%SZ") if inputs.as_of else None,
         verdict=verdict_sentence(inputs.comparisons, catalog.frame)
         if base_id
         else _alone(catalog, metrics),

@@ -70,10 +70,10 @@ def _compared(row: Row, catalog: Catalog) -> Compared:
 def _p_note(row: Row) -> str:
     if row["p_value"] is None:
         return ""
-    raw = f"raw {words.probability(row['p_value'])}, {words.P_METHODS[row['p_method']]}"
+    raw = f"raw {words.probability(row['p_value'])} {words.P_METHODS[row['p_method']]}"
     if row["adjust_method"] is None or row["family_size"] is None:
         return raw
-    return f"{raw}; {words.ADJUSTED[row['adjust_method']]} over {row['family_size']}"
+    return f"{raw}, {words.ADJUSTED[row['adjust_method']]} of {row['family_size']}"
 
 
 def focus(inputs: ReportInputs) -> tuple[str, str] | None:

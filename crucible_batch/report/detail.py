@@ -204,23 +204,18 @@ def corpus(inputs: ReportInputs) -> tuple[Fact, ...]:
 
 
 def provenance(inputs: ReportInputs) -> tuple[Fact, ...]:
-    """What the numbers depend on: hashes, ruler, judge, seeds, versions."""
+    """What the numbers depend on: hashes, ruler, judge, seeds, versions.
+
+    A fact that both runs share is told once.
+    """
+    sides = [_run_facts(inputs, run_id) for run_id in inputs.run_ids]
     facts = []
-    for side, run_id in zip(("run", "baseline"), inputs.run_ids, strict=False):
-        run = inputs.of("runs", run_id).row(0, named=True)
-        made = inputs.of("evaluations", run_id).row(0, named=True)
-        rule = f"{made['qrel_source']} grades, relevant at {made['relevant_at']}"
-        facts += [
-            Fact(f"{side}: run_id", run_id, f"workspace {made['workspace_id']}"),
-            Fact(f"{side}: evaluation_id", made["evaluation_id"]),
-            Fact(f"{side}: golden_set_hash", made["golden_set_hash"], run["golden_set"]),
-            Fact(f"{side}: ruler_hash", made["ruler_hash"], f"{rule}, per {made['granularity']}"),
-            Fact(f"{side}: judge", made["judge"] or words.DASH, run["judge_snapshot_id"] or ""),
-            Fact(f"{side}: target_snapshot_id", run["target_snapshot_id"]),
-            Fact(f"{side}: rows_hash", made["rows_hash"]),
-            Fact(f"{side}: catalog_hash", made["catalog_hash"]),
-            Fact(f"{side}: settings_hash", made["settings_hash"]),
-        ]
+    for same in zip(*sides, strict=True):
+        if len(set(same)) == 1:
+            facts.append(same[0])
+            continue
+        names = zip(("run", "baseline"), same, strict=False)
+        facts += [Fact(f"{side} {fact.label}", fact.text, fact.note) for side, fact in names]
     if not inputs.comparisons.is_empty():
         row = inputs.comparisons.sort("slice_by", "slice", "metric").row(0, named=True)
         draws = f"{row['n_resamples']:,} resamples, stream version {row['stream_version']}"
@@ -232,3 +227,22 @@ def provenance(inputs: ReportInputs) -> tuple[Fact, ...]:
     if inputs.package_version:
         facts.append(Fact("crucible-batch", inputs.package_version))
     return tuple(facts)
+
+
+def _run_facts(inputs: ReportInputs, run_id: str) -> tuple[Fact, ...]:
+    run = inputs.of("runs", run_id).row(0, named=True)
+    made = inputs.of("evaluations", run_id).row(0, named=True)
+    grades = f"{made['qrel_source']} grades, relevant at {made['relevant_at']}"
+    return (
+        Fact("workspace_id", made["workspace_id"]),
+        Fact("run_id", run_id),
+        Fact("evaluation_id", made["evaluation_id"]),
+        Fact("golden_set_hash", made["golden_set_hash"], run["golden_set"]),
+        Fact("ruler_hash", made["ruler_hash"], f"{grades}, per {made['granularity']}"),
+        Fact("judge", made["judge"] or words.DASH),
+        Fact("judge_snapshot_id", run["judge_snapshot_id"] or words.DASH),
+        Fact("target_snapshot_id", run["target_snapshot_id"]),
+        Fact("rows_hash", made["rows_hash"]),
+        Fact("catalog_hash", made["catalog_hash"]),
+        Fact("settings_hash", made["settings_hash"]),
+    )

@@ -28,7 +28,7 @@ def to_html(report: Report) -> str:
         "curve": svg.curve_chart(report.curves) if report.curves else None,
         "forest": svg.forest(report.compared) if report.compared else None,
         "scatter": svg.scatter(report.head_to_head) if report.head_to_head else None,
-        "reliability": svg.reliability(report.bins, report.run.run_id) if report.bins else None,
+        "reliability": svg.reliability(report.bins) if report.bins else None,
     }
     page = _environment().get_template("page.html.j2")
     return page.render(r=report, charts=charts) + "\n"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from crucible_batch.report import words
-from crucible_batch.report.model import Badge, Compared, Figure, Moved, MovedItems, Report
+from crucible_batch.report.model import Badge, Bin, Compared, Figure, Moved, MovedItems, Report
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&-])")
 _NUMBERED = re.compile(r"^(\d+)([.)])")
@@ -106,13 +106,21 @@ def _curves(report: Report) -> str:
     ]
     parts = ["## Risk over coverage", *says, _table(header, rows)]
     if report.bins:
+        sides = [report.run, *([report.baseline] if report.baseline else [])]
+        of = ("Results", "Mean confidence", "Accuracy")
+        head = ["Bin", *(f"{what} of {plain(side.run_id)}" for side in sides for what in of)]
         bins = [
-            [plain(b.run_id), str(b.bin), f"{b.n:,}", b.confidence.text, b.accuracy.text]
-            for b in report.bins
+            [str(row.bin), *(text for one in row.sides for text in _bin(one))]
+            for row in report.bins
         ]
-        head = ["Run", "Bin", "Results", "Mean confidence", "Accuracy"]
         parts += ["### Confidence against accuracy", _table(head, bins)]
     return "\n\n".join(parts)
+
+
+def _bin(one: Bin | None) -> tuple[str, str, str]:
+    if one is None:
+        return (words.DASH,) * 3
+    return f"{one.n:,}", one.confidence.text, one.accuracy.text
 
 
 def _compared(report: Report) -> str:

@@ -129,13 +129,19 @@ class CurveStep:
 
 @dataclass(frozen=True)
 class Bin:
-    """A reliability bin of one run."""
+    """A reliability bin."""
 
-    run_id: str
-    bin: int
     n: int
     confidence: Figure
     accuracy: Figure
+
+
+@dataclass(frozen=True)
+class BinRow:
+    """The same bin of every run; None where a run has no results in it."""
+
+    bin: int
+    sides: tuple[Bin | None, ...]
 
 
 @dataclass(frozen=True)
@@ -312,7 +318,7 @@ class Report:
     badges: tuple[BadgeNumber, ...]
     curves: tuple[Curve, ...]
     curve_steps: tuple[CurveStep, ...]
-    bins: tuple[Bin, ...]
+    bins: tuple[BinRow, ...]
     compared: tuple[Compared, ...]
     compared_more: tuple[Compared, ...]
     head_to_head: HeadToHead | None

@@ -13,6 +13,7 @@ from crucible_batch.report.lines import Row
 from crucible_batch.report.model import (
     BadgeNumber,
     Bin,
+    BinRow,
     Curve,
     CurveStep,
     Figure,
@@ -79,7 +80,8 @@ def _tile(
 def _interval(row: Row | None) -> str:
     if row is None or row["ci_low"] is None:
         return ""
-    return f"{words.percent(row['ci_low'])} to {words.percent(row['ci_high'])}"
+    low = words.percent(row["ci_low"]).removesuffix(f"{words.NBSP}%")
+    return f"{low} to {words.percent(row['ci_high'])}"
 
 
 def badges(
@@ -162,20 +164,20 @@ def curve_steps(curves: tuple[Curve, ...]) -> tuple[CurveStep, ...]:
     return tuple(steps) if curves else ()
 
 
-def bins(inputs: ReportInputs) -> tuple[Bin, ...]:
-    """Reliability bins, the run first."""
-    found = []
-    for run_id in inputs.run_ids:
-        rows = inputs.of("reliability_bins", run_id).filter(pl.col("n") > 0).sort("bin")
-        for row in rows.iter_rows(named=True):
-            confidence, accuracy = row["mean_confidence"], row["accuracy"]
-            found.append(
-                Bin(
-                    run_id=run_id,
-                    bin=row["bin"],
-                    n=row["n"],
-                    confidence=Figure(confidence, words.decimal(confidence)),
-                    accuracy=Figure(accuracy, words.decimal(accuracy)),
-                )
-            )
-    return tuple(found)
+def bins(inputs: ReportInputs) -> tuple[BinRow, ...]:
+    """Reliability bins of the runs side by side, the run first."""
+    sides = [_bins(inputs, run_id) for run_id in inputs.run_ids]
+    found = sorted({number for side in sides for number in side})
+    return tuple(BinRow(number, tuple(side.get(number) for side in sides)) for number in found)
+
+
+def _bins(inputs: ReportInputs, run_id: str) -> dict[int, Bin]:
+    rows = inputs.of("reliability_bins", run_id).filter(pl.col("n") > 0)
+    return {
+        row["bin"]: Bin(
+            n=row["n"],
+            confidence=Figure(row["mean_confidence"], words.decimal(row["mean_confidence"])),
+            accuracy=Figure(row["accuracy"], words.decimal(row["accuracy"])),
+        )
+        for row in rows.iter_rows(named=True)
+    }

@@ -9,13 +9,17 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from crucible_batch.report import words
-from crucible_batch.report.model import Bin, Compared, Curve, HeadToHead, Tie
+from crucible_batch.report.model import BinRow, Compared, Curve, HeadToHead, Point, Tie
 
 MOST_CIRCLES = 300
 """With more marks they are drawn as one path: 2,000 dots cost 20 KiB instead of 200."""
+
+MOST_TITLES = 120
+"""With more circles they carry no title: it takes as many bytes as the circle itself."""
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0)
 """Distances between ticks that people count in."""
@@ -33,14 +37,6 @@ class Dot(NamedTuple):
 
     x: float
     y: float
-    title: str
-
-
-class Bar(NamedTuple):
-    """A bar under the axis: results of one confidence."""
-
-    x: float
-    width: float
     title: str
 
 
@@ -80,13 +76,13 @@ class Plot:
 
 @dataclass(frozen=True)
 class CurveLine:
-    """One run's curve: its line, its marks (dots or one path), its tie bars."""
+    """One run's curve: its line, its marks (dots or one path), and bars that show ties."""
 
     run_id: str
     line: str
     dots: tuple[Dot, ...]
     marks: str
-    ties: tuple[Bar, ...]
+    ties: str
 
 
 @dataclass(frozen=True)
@@ -134,7 +130,7 @@ def curve_chart(curves: Sequence[Curve]) -> CurveChart:
     highest = max(point.risk for curve in curves for point in curve.points)
     step = next(step for step in STEPS if step >= max(highest, 0.05) / 5)
     top = step * math.ceil(max(highest, step) / step - 1e-9)
-    plot = Plot(640, 310, 56, 12, 628, 246, (0.0, 1.0), (0.0, top))
+    plot = Plot(640, 306, 56, 12, 616, 250, (0.0, 1.0), (0.0, top))
     x_ticks = tuple(Tick(plot.x(k / 5), words.percent(k / 5)) for k in range(6))
     n_ticks = round(top / step)
     y_ticks = tuple(Tick(plot.y(k * step), _short(k * step)) for k in range(n_ticks + 1))
@@ -145,31 +141,32 @@ def curve_chart(curves: Sequence[Curve]) -> CurveChart:
 def _curve_line(plot: Plot, curve: Curve, *, marked: bool) -> CurveLine:
     places = [(plot.x(point.coverage), plot.y(point.risk)) for point in curve.points]
     few = len(places) <= MOST_CIRCLES
-    dots = tuple(
-        Dot(
-            x,
-            y,
-            f"{point.item_id} #{point.sample_index}: confidence {_short(point.confidence)}, "
-            f"risk {words.decimal(point.risk)}",
+    dots: tuple[Dot, ...] = ()
+    if marked and few:
+        titled = len(places) <= MOST_TITLES
+        dots = tuple(
+            Dot(x, y, _dot_title(point) if titled else "")
+            for (x, y), point in zip(places, curve.points, strict=True)
         )
-        for (x, y), point in zip(places, curve.points, strict=True)
-        if marked and few
-    )
     return CurveLine(
         run_id=curve.run_id,
         line=_path(places),
         dots=dots,
         marks=_points(places) if marked and not few else "",
-        ties=tuple(_tie_bar(plot, tie, curve.n_pairs) for tie in curve.ties) if marked else (),
+        ties="".join(_tie_bar(plot, tie, curve.n_pairs) for tie in curve.ties) if marked else "",
     )
 
 
-def _tie_bar(plot: Plot, tie: Tie, n: int) -> Bar:
+def _dot_title(point: Point) -> str:
+    confidence, risk = _short(point.confidence), words.decimal(point.risk)
+    return f"{point.item_id}: confidence {confidence}, risk {risk}"
+
+
+def _tie_bar(plot: Plot, tie: Tie, n: int) -> str:
+    """A bar under the axis, over the coverage that results of one confidence take up."""
     start, end = plot.x((tie.first - 1) / n), plot.x(tie.last / n)
-    held = tie.last - tie.first + 1
     # A pixel is left free, so that neighbouring blocks stay apart.
-    width = round(max(end - start - 1, 0.6), 1)
-    return Bar(start, width, f"{held} results share confidence {_short(tie.confidence)}")
+    return f"M{start:g} {plot.bottom + 6}h{max(end - start - 1, 0.6):g}"
 
 
 def forest(rows: Sequence[Compared]) -> Forest:
@@ -181,7 +178,7 @@ def forest(rows: Sequence[Compared]) -> Forest:
     step = next((step for step in STEPS if step >= (high - low) / 6), STEPS[-1])
     first, last = math.floor(low / step - 1e-9), math.ceil(high / step + 1e-9)
     bottom = 10 + 30 * len(rows)
-    plot = Plot(760, bottom + 44, 168, 8, 560, bottom, (first * step, last * step), (0.0, 1.0))
+    plot = Plot(740, bottom + 52, 168, 8, 520, bottom, (first * step, last * step), (0.0, 1.0))
     ticks = tuple(
         Tick(plot.x(k * step), words.signed(k * step, 2 if step >= 0.01 else 3))
         for k in range(first, last + 1)
@@ -226,16 +223,18 @@ def scatter(chart: HeadToHead) -> Scatter:
     return Scatter(plot, _blobs([(place, n, tones[place]) for place, n in held.items()]))
 
 
-def reliability(bins: Sequence[Bin], run_id: str) -> Scatter:
-    """Lay out bins by mean confidence and accuracy, the run's as marks of their size."""
+def reliability(rows: Sequence[BinRow]) -> Scatter:
+    """Lay out bins by mean confidence and accuracy as marks of their size, the run's in violet."""
     plot = _square((0.0, 1.0))
     marks = [
         (
             (plot.x(one.confidence.value or 0.0), plot.y(one.accuracy.value or 0.0)),
             one.n,
-            "run" if one.run_id == run_id else "muted",
+            "muted" if side else "run",
         )
-        for one in bins
+        for row in rows
+        for side, one in enumerate(row.sides)
+        if one is not None
     ]
     return Scatter(plot, _blobs(marks))
 
@@ -252,7 +251,7 @@ def _blobs(marks: Iterable[tuple[tuple[float, float], int, str]]) -> tuple[Blob,
 
 
 def _square(span: tuple[float, float]) -> Plot:
-    plot = Plot(340, 330, 52, 12, 328, 286, span, span)
+    plot = Plot(340, 340, 52, 12, 326, 286, span, span)
     low, high = span
     values = [low + (high - low) * k / 4 for k in range(5)]
     x_ticks = tuple(Tick(plot.x(value), _short(value)) for value in values)
@@ -265,9 +264,21 @@ def _with_ticks(plot: Plot, x_ticks: tuple[Tick, ...], y_ticks: tuple[Tick, ...]
 
 
 def _path(places: Sequence[tuple[float, float]]) -> str:
-    """Path data of a line; one that starts with its own dot, so that a single point is seen."""
-    (x, y), *rest = places
-    return f"M{x:g} {y:g}h0" + "".join(f"L{x:g} {y:g}" for x, y in rest)
+    """Path data of a line; it starts with a dot, so that a single point is seen.
+
+    Steps are relative, which takes a third fewer bytes; places lie on a grid of a tenth, so they
+    do not drift.
+    """
+    (x, y), *_ = places
+    steps = (
+        f"l{_step(x1 - x0)}{' ' if y1 >= y0 else ''}{_step(y1 - y0)}"
+        for (x0, y0), (x1, y1) in pairwise(places)
+    )
+    return f"M{x:g} {y:g}h0" + "".join(steps)
+
+
+def _step(value: float) -> str:
+    return f"{round(value, 1) + 0.0:g}"
 
 
 def _points(places: Iterable[tuple[float, float]]) -> str:

@@ -76,12 +76,16 @@ def _open(rows: list[Row]) -> str:
     few = sum(row["verdict"] == "insufficient_items" and row["n_pairs"] > 0 for row in rows)
     blocked = sum(row["verdict"] is None and row["n_pairs"] > 0 for row in rows)
     causes = {
-        f"{few} with too few {_units(rows)}s": few,
-        f"{blocked} blocked": blocked,
-        f"{unmeasured} not measured in both runs": unmeasured,
+        f"too few {_units(rows)}s": few,
+        "blocked": blocked,
+        "not measured in both runs": unmeasured,
     }
-    open_ = [text for text, n in causes.items() if n]
-    return f"No verdict on {words.listed(open_)}." if open_ else ""
+    open_ = {cause: n for cause, n in causes.items() if n}
+    if not open_:
+        return ""
+    why = [f"{n} {cause}" if len(open_) > 1 else cause for cause, n in open_.items()]
+    total = words.count(len(rows), "headline metric")
+    return f"No verdict on {sum(open_.values())} of {total} ({', '.join(why)})."
 
 
 def _caveat(rows: list[Row]) -> str:

@@ -34,7 +34,7 @@ VERDICTS = {
     "changed": Mark("◆", "changed", "warn"),
     "equivalent": Mark("●", "equivalent", "muted"),
     "no_significant_change": Mark("○", "no significant change", "muted"),
-    "insufficient_items": Mark("◌", "insufficient items", "muted"),
+    "insufficient_items": Mark("◇", "insufficient items", "muted"),
     "no_test": Mark("·", "no test", "muted"),
 }
 BLOCKED = {

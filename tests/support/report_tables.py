@@ -43,7 +43,7 @@ _FILLED: dict[Kind, Any] = {
 
 
 def frame(table: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Rows of a contract table; what is left out is null, or a plain value where null is not allowed."""
+    """Rows of a contract table; what is left out is null, or plain where null is not allowed."""
     contract = get_table(table)
     base = {
         c.name: None if c.nullable else (c.allowed or (_FILLED.get(c.kind, "x"),))[0]
@@ -255,8 +255,9 @@ def curve_rows(run_id: str, n: int, period: int = 5) -> list[dict[str, Any]]:
 
 
 def item_rows(metric: str, n_items: int) -> list[dict[str, Any]]:
-    """Pairs of a metric: a third better, a third worse, a third unchanged."""
-    deltas = [((k % 3) - 1) * (1 + k % 7) / 10 for k in range(n_items)]
+    """Pairs of a metric: a third better, a third worse, a third unchanged; which ones differs."""
+    shift = HEADLINE.index(metric)
+    deltas = [((k + shift) % 3 - 1) * (1 + k % 7) / 10 for k in range(n_items)]
     ranked = sorted(range(n_items), key=lambda k: (-abs(deltas[k]), item(k)))
     return [
         {
@@ -341,14 +342,12 @@ def _tables(run_ids: list[str], n_items: int, n_curve: int | None) -> dict[str, 
         "precision_at_10": 0.3,
         "incorrect_rate": 0.2,
         "must_recall": 0.66,
-        "ece": 0.05,
     }
     rows = []
     for side, run_id in enumerate(run_ids):
         for name, mean in {**means, **others}.items():
             rows.append(metric_row(run_id, name, mean - 0.03 * side, n_items))
-        for name in ("concept_recall", "faithfulness"):
-            rows.append(metric_row(run_id, name, None, n_items))
+        rows += [metric_row(run_id, name, None, n_items) for name in ("ece", "faithfulness")]
         for k, (slice_by, value) in enumerate(SLICES):
             for j, name in enumerate(KPIS):
                 mean = (3 * k + 5 * j) % 20 / 20
