@@ -69,6 +69,7 @@ def test_p_is_that_of_the_exact_permutation_test(values: list[int], divisor: flo
     assert row.p_method == "exact"
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=400))
 def test_p_of_a_yes_or_no_metric_is_the_binomial_test(values: list[int]) -> None:
     wins, losses = values.count(1), values.count(-1)

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucible_batch.errors import UsageError
@@ -43,6 +43,7 @@ def slow_kappa(pairs: list[tuple[int, int]], power: int) -> float | None:
     return 1 - observed / chance if chance else None
 
 
+@settings(deadline=None)
 @given(grades)
 def test_alpha_is_the_textbook_one(pairs: list[tuple[int, int]]) -> None:
     found = agreement([a for a, _ in pairs], [b for _, b in pairs]).alpha
@@ -50,6 +51,7 @@ def test_alpha_is_the_textbook_one(pairs: list[tuple[int, int]]) -> None:
 
 
 @pytest.mark.parametrize(("weights", "power"), [(None, 0), ("linear", 1), ("quadratic", 2)])
+@settings(deadline=None)
 @given(pairs=grades)
 def test_kappa_is_the_textbook_one(
     weights: str | None, power: int, pairs: list[tuple[int, int]]

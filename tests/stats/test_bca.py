@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import norm
@@ -20,6 +20,7 @@ def test_a_bias_that_no_resample_measures_is_still_finite(n_below: int) -> None:
     assert math.isfinite(bca.bias_correction(n_below, 0, 100))
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=30))
 def test_the_acceleration_is_that_of_a_jackknife(values: list[float]) -> None:
     x = np.array(values)
@@ -42,6 +43,7 @@ def test_nothing_that_varies_is_no_acceleration() -> None:
     assert bca.acceleration(np.zeros(4)) == 0.0
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.integers(-50, 50), min_size=2, max_size=60),
     st.floats(-0.5, 0.5),

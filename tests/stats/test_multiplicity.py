@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucible_batch.errors import UsageError
@@ -25,12 +25,14 @@ def slow_adjusted(p: list[float], method: str) -> list[float]:
 
 
 @pytest.mark.parametrize("method", METHODS)
+@settings(deadline=None)
 @given(p=p_values)
 def test_adjusted_p_follow_the_definitions(method: str, p: list[float]) -> None:
     assert adjust_pvalues(p, method).tolist() == pytest.approx(slow_adjusted(p, method))
 
 
 @pytest.mark.parametrize("method", METHODS)
+@settings(deadline=None)
 @given(p=p_values)
 def test_adjusting_never_lowers_p_or_changes_their_order(method: str, p: list[float]) -> None:
     adjusted = adjust_pvalues(p, method)

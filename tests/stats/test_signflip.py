@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -34,17 +34,20 @@ def slow_p(values: list[int]) -> float:
     return extreme / 2 ** len(values)
 
 
+@settings(deadline=None)
 @given(st.lists(whole, min_size=1, max_size=9))
 def test_dynamic_programming_equals_looking_at_every_sign_vector(values: list[int]) -> None:
     weights = np.abs(np.array(values))
     assert lattice_p(weights, abs(sum(values))) == slow_p(values)
 
 
+@settings(deadline=None)
 @given(st.lists(whole, min_size=1, max_size=9))
 def test_meeting_in_the_middle_equals_looking_at_every_sign_vector(values: list[int]) -> None:
     assert meet_in_the_middle_p(np.array(values), 0.0) == slow_p(values)
 
 
+@settings(deadline=None)
 @given(st.lists(whole, min_size=20, max_size=30))
 def test_both_exact_ways_agree(values: list[int]) -> None:
     middle = meet_in_the_middle_p(np.array(values), 0.0)
