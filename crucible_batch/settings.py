@@ -17,8 +17,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crucible_batch.errors import UsageError, suggestion
 
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Positive = Annotated[int, Field(ge=1)]
+# Strict: true is no number, "5" is no number, 5.0 is no count. A tuple is written as a TOML list.
+Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+Whole = Annotated[int, Field(strict=True)]
+Positive = Annotated[int, Field(strict=True, ge=1)]
+Name = Annotated[str, Field(min_length=1)]
 
 
 class _Section(BaseModel):
@@ -28,9 +31,11 @@ class _Section(BaseModel):
 class Scoring(_Section):
     """What scoring reads; part of every evaluation's identity."""
 
-    ks: tuple[Positive, ...] = Field((5, 10), description="cut-offs of the @k metrics")
-    relevant_at: int = Field(2, ge=1, le=3, description="smallest grade that counts as relevant")
-    llm_lanes: tuple[str, ...] | Literal["all"] = Field(
+    ks: tuple[Positive, ...] = Field(
+        (5, 10), min_length=1, description="cut-offs of the @k metrics"
+    )
+    relevant_at: Whole = Field(2, ge=1, le=3, description="smallest grade that counts as relevant")
+    llm_lanes: tuple[Name, ...] | Literal["all"] = Field(
         "all", description="llm judges whose grades count, or all"
     )
     error_threshold: Share = Field(
@@ -43,8 +48,8 @@ class Statistics(_Section):
 
     min_items: Positive = Field(20, description="fewer units get no verdict")
     small_sample: Positive = Field(40, description="fewer units are labelled small sample")
-    seed: int = Field(20_240_229, ge=0, description="root seed of every resampling")
-    n_resamples: int = Field(10_000, ge=1_000, description="bootstrap resamples and sign flips")
+    seed: Whole = Field(20_240_229, ge=0, description="root seed of every resampling")
+    n_resamples: Whole = Field(10_000, ge=1_000, description="bootstrap resamples and sign flips")
     adjust: Literal["holm", "bh", "by"] = Field("holm", description="adjustment of headline p's")
 
 
@@ -54,7 +59,7 @@ class Machine(_Section):
     memory_limit: str = Field(
         "1GB", pattern=r"^\d+(\.\d+)?\s?[KMGT]i?B$", description="memory DuckDB may take to sort"
     )
-    bucket_rows: int = Field(
+    bucket_rows: Whole = Field(
         500_000, ge=10_000, description="ranking rows scored at a time; bounds memory"
     )
 

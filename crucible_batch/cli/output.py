@@ -14,9 +14,14 @@ BROKEN_PIPE = 141
 
 
 def emit(text: str) -> None:
-    """Print to stdout; ends quietly when nobody reads on (exit code 141, never 1)."""
+    """Print to stdout; ends quietly when nobody reads on (exit code 141, never 1).
+
+    What the terminal's encoding lacks is written as an escape: a name never stops a command.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    shown = text.encode(encoding, errors="backslashreplace").decode(encoding)
     try:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(shown + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -208,6 +208,6 @@ def _json_safe(frame: pl.DataFrame, name: str) -> pl.Expr:
 
 
 def row_json(frame: pl.DataFrame) -> pl.Expr:
-    """Every row of `frame` without its meta columns as JSON text."""
-    names = [name for name in frame.columns if name not in META]
+    """Every row of `frame` as JSON text, without meta columns and what a load notes beside it."""
+    names = [name for name in frame.columns if not name.startswith("_")]
     return pl.struct([_json_safe(frame, name) for name in names]).struct.json_encode()

@@ -8,7 +8,7 @@ because a duplicate with identical content is "already there" and one with diffe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -42,12 +42,13 @@ class Split:
     n_already_there: int = 0
 
 
-def split(table: Table, frame: pl.DataFrame) -> Split:
+def split(table: Table, frame: pl.DataFrame, *, later: Iterable[str] = ()) -> Split:
     """Check every row against the contract of `table`.
 
     Args:
         table: The contract.
         frame: Conformed and completed rows (`conform`, `complete`), with the meta columns.
+        later: Columns that are filled after the check and may be null until then.
 
     Returns:
         Accepted and quarantined rows; a row may carry several reasons `column: check: value`.
@@ -59,7 +60,7 @@ def split(table: Table, frame: pl.DataFrame) -> Split:
         raise TypeError("split() takes a collected frame: Pandera checks no data of a LazyFrame")
     if frame.is_empty():
         return Split(frame, frame)
-    return _part(frame, _failures(table, frame))
+    return _part(frame, _failures(table, frame, frozenset(later)))
 
 
 def reject(frame: pl.DataFrame, where: pl.Expr, reason: pl.Expr) -> Split:
@@ -110,12 +111,12 @@ def _part(frame: pl.DataFrame, fails: pl.DataFrame) -> Split:
     return Split(joined.filter(~bad).drop("_at", "_reason"), quarantined)
 
 
-def _failures(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+def _failures(table: Table, frame: pl.DataFrame, later: frozenset[str]) -> pl.DataFrame:
     """Row position and reason of everything Pandera finds."""
     import pandera.polars as pa
 
     try:
-        pandera_schema(table).validate(frame.select(table.names), lazy=True)
+        pandera_schema(table, later).validate(frame.select(table.names), lazy=True)
     except pa.errors.SchemaErrors as errors:
         return _reasons(table, errors.failure_cases, frame)
     return pl.DataFrame(schema={"_at": pl.Int64(), "_reason": pl.String()})
@@ -163,12 +164,15 @@ def _reasons(table: Table, cases: pl.DataFrame, frame: pl.DataFrame) -> pl.DataF
 
 
 @lru_cache(maxsize=256)
-def pandera_schema(table: Table) -> pa.DataFrameSchema:
-    """The contract of `table` as a Pandera schema, built once."""
+def pandera_schema(table: Table, later: frozenset[str] = frozenset()) -> pa.DataFrameSchema:
+    """The contract of `table` as a Pandera schema, built once; columns `later` may be null."""
     import pandera.polars as pa
 
     return pa.DataFrameSchema(
-        {column.name: _pandera_column(column) for column in table.columns},
+        {
+            column.name: _pandera_column(column, nullable=column.nullable or column.name in later)
+            for column in table.columns
+        },
         checks=[
             pa.Check(
                 _row_check(lambda _, expr=rule.expr: expr),  # type: ignore[misc]
@@ -192,7 +196,7 @@ def _row_check(build: Callable[[str], pl.Expr]) -> Callable[[pa.PolarsData], pl.
     return check
 
 
-def _pandera_column(column: Column) -> pa.Column:
+def _pandera_column(column: Column, *, nullable: bool) -> pa.Column:
     import pandera.polars as pa
 
     checks = [
@@ -202,7 +206,7 @@ def _pandera_column(column: Column) -> pa.Column:
     return pa.Column(
         column.dtype,
         checks=checks,
-        nullable=column.nullable,
+        nullable=nullable,
         description=column.description,
     )
 

@@ -12,11 +12,11 @@ import polars as pl
 from crucible_batch.assemble.load import pieces
 from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.existing import settle
-from crucible_batch.assemble.load.report import LoadReport, Tallies, Tally
+from crucible_batch.assemble.load.report import LoadReport, Tallies, Tally, refusal
 from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.load.staged import is_stored, stage
 from crucible_batch.contracts import TABLES
-from crucible_batch.contracts.validate import split
+from crucible_batch.contracts.validate import count_reasons, reason_lines, split
 from crucible_batch.errors import ContractError, UsageError
 from crucible_batch.formats.verbs import VERB_TABLES, Verb
 from crucible_batch.store import Snapshot, Store, content_fingerprint
@@ -58,16 +58,18 @@ def load_corpus(
     """
     if observed_at is not None and observed_at.tzinfo is None:
         raise UsageError("observed_at has no time zone", fix="write it as 2026-05-01T00:00:00Z.")
-    session = Session(
-        store,
-        Verb.CORPUS,
-        paths,
-        workspace=workspace,
-        wanted=format,
-        dry_run=dry_run,
-        progress=progress,
-    )
-    with session.workspace.staging.folder() as folder:
+    with (
+        Session(
+            store,
+            Verb.CORPUS,
+            paths,
+            workspace=workspace,
+            wanted=format,
+            dry_run=dry_run,
+            progress=progress,
+        ) as session,
+        session.workspace.staging.folder() as folder,
+    ):
         spool = pieces.Spool(folder, session.read().chunks)
         stated = _stated(spool, workspace)
         version = corpus_version or stated.get("corpus_version") or _only_version(spool)
@@ -84,7 +86,8 @@ class _Loading:
         self.session, self.spool, self.stated = session, spool, stated
         self.version: str = stated["corpus_version"]
         self.tallies: Tallies = steps.tallies_for(
-            name for name in VERB_TABLES[Verb.CORPUS] if name in {*spool.bulk_tables, *spool.frames}
+            [n for n in VERB_TABLES[Verb.CORPUS] if n in {*spool.bulk_tables, *spool.frames}],
+            spool.folder,
         )
         if "corpus_versions" in self.tallies:
             self.tallies["corpus_versions"].n_in = 1
@@ -92,8 +95,11 @@ class _Loading:
     def commit(self) -> LoadReport:
         """Check, stage and commit everything."""
         good = {name: self._checked(name) for name in ("documents", "entities")}
-        entities = pieces.rows_of(good["entities"], ["entity_id"]) if good["entities"] else None
-        good["mentions"] = self._checked("mentions", entities)
+        stored = self.session.workspace.snapshot().read("entities", subject=self.version)
+        entities = [stored.select("entity_id").collect()]
+        entities += [pieces.rows_of(good["entities"], ["entity_id"])] if good["entities"] else []
+        good["mentions"] = self._checked("mentions", pl.concat(entities))
+        self._require_something()
         chunks = self._chunks()
         staged = stage(self.session.workspace, good, self.version)
 
@@ -108,10 +114,12 @@ class _Loading:
             events["corpus_versions"], there["corpus_versions"] = settle(VERSIONS, row, stored)
             known = snapshot.read("chunks").drop("_commit").collect()
             events["chunks"], there["chunks"] = settle(CHUNKS, chunks, known)
+            partial = f"{self._n_missing:,} rows were put aside: the version counts as partial"
             return Decision(
                 events=events,
                 bulk=fresh,
                 already_there={name: n for name, n in there.items() if name in self.tallies},
+                messages=(partial,) if self._n_missing else (),
                 facts={"corpus_version": self.version},
             )
 
@@ -123,16 +131,27 @@ class _Loading:
             for file in staged:
                 self.session.workspace.discard(file)
 
+    def _require_something(self) -> None:
+        """Refuse a version of which all documents are bad: it would look like an empty corpus."""
+        documents = self.tallies.get("documents", Tally())
+        if documents.n_quarantined and documents.n_quarantined == documents.n_in:
+            files = self.session.put_aside(self.tallies)
+            raise refusal("corpus version", self.tallies, files, lenient=False)
+
+    @property
+    def _n_missing(self) -> int:
+        """Documents and entities that were put aside."""
+        return sum(self.tallies[t].n_quarantined for t in COUNTED.values() if t in self.tallies)
+
     def _checked(self, name: str, entities: pl.DataFrame | None = None) -> list[Path]:
         if name not in self.spool.bulk_tables:
             return []
 
         def check(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-            if name != "mentions":
+            if entities is None:
                 return frame
-            known = entities if entities is not None else frame.clear()
             unknown = pl.format("entity_id: unknown_entity: {}", "entity_id")
-            return steps.refuse_orphans(frame, known, ["entity_id"], unknown, tally)
+            return steps.refuse_orphans(frame, entities, ["entity_id"], unknown, tally)
 
         paths = self.spool.paths(name)
         return pieces.checked(
@@ -159,26 +178,29 @@ class _Loading:
         default = {
             "seq": max([0, *versions["seq"]]) + 1,
             "observed_at": self.session.workspace.now(),
-            "complete": True,
+            "complete": not self._n_missing,  # what is missing here would count as removed
             **{name: n_rows.get(table, 0) for name, table in COUNTED.items()},
         }
         row = default | stored | self.stated
-        _refuse_wrong_counts(row, n_rows, stored=bool(stored))
+        _refuse_wrong_counts(row, n_rows, self._n_missing)
         return pl.DataFrame([row], schema=VERSIONS.schema)
 
 
-def _refuse_wrong_counts(row: dict[str, Any], n_rows: dict[str, int], *, stored: bool) -> None:
-    """A complete version holds as many documents as it says."""
+def _refuse_wrong_counts(row: dict[str, Any], n_rows: dict[str, int], n_missing: int) -> None:
+    """A complete version holds as many documents and entities as it says, none of them bad."""
+    if not row["complete"]:
+        return
     problems = [
         f"{name} is {row[name]:,}, the input has {n_rows[table]:,} good rows of {table}"
         for name, table in COUNTED.items()
-        if row["complete"] and not stored and table in n_rows and row[name] != n_rows[table]
+        if table in n_rows and row[name] != n_rows[table]
     ]
+    problems += [f"{n_missing:,} rows break their contract"] if n_missing else []
     if problems:
         raise ContractError(
-            f"Corpus version {row['corpus_version']!r} is not complete",
+            f"Corpus version {row['corpus_version']!r} is said to be complete, and is not",
             problems=problems,
-            fix="load all of it, leave the counts out, or say --partial.",
+            fix="load all of it at once and correct, leave the counts out, or say --partial.",
         )
 
 
@@ -190,21 +212,15 @@ def _stated(spool: pieces.Spool, workspace: str) -> dict[str, Any]:
     if frame.height != 1:
         raise UsageError(
             f"The input holds {frame.height} rows of corpus_versions",
-            fix="load one version a time.",
+            fix="load one version at a time, described once.",
         )
     frame = steps.fill_constant(frame, "workspace_id", workspace, option="--workspace")
-    whole = frame.with_columns(
-        pl.col("corpus_version").fill_null("-"),
-        pl.col("seq").fill_null(1),
-        pl.col("complete").fill_null(value=True),
-        pl.col("n_documents", "n_entities").fill_null(0),
-        pl.col("observed_at").fill_null(pl.lit(0).cast(VERSIONS.schema["observed_at"])),
-    )
-    bad = split(VERSIONS, whole).quarantined
+    filled = [column.name for column in VERSIONS.columns if column.filled]
+    bad = split(VERSIONS, frame, later=filled).quarantined
     if bad.height:
         raise ContractError(
             "The row of corpus_versions breaks its contract",
-            problems=bad["_reasons"][0].to_list(),
+            problems=reason_lines([count_reasons(bad)]),
             fix="`crucible schema corpus_versions` prints the contract.",
         )
     row = frame.row(0, named=True)

@@ -14,17 +14,17 @@ import polars as pl
 from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.golden_plan import CHILDREN, GIVEN, GOLDEN, ITEMS, plan_golden
 from crucible_batch.assemble.load.qrels import fill_lane
-from crucible_batch.assemble.load.report import LoadReport, Tallies
+from crucible_batch.assemble.load.report import LoadReport, Tallies, Tally
 from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.load.snapshots import snapshot_row
 from crucible_batch.assemble.qrels import plan_qrels, snapshot_lanes
 from crucible_batch.contracts import TABLES
 from crucible_batch.contracts.conform import complete
-from crucible_batch.contracts.validate import reject
+from crucible_batch.contracts.validate import reason_lines, reject
 from crucible_batch.errors import ContractError
 from crucible_batch.formats.verbs import Verb
 from crucible_batch.store import Store
-from crucible_batch.store.fingerprint import content_fingerprint
+from crucible_batch.store.fingerprint import canonical_json, content_fingerprint
 from crucible_batch.store.snapshot import Snapshot
 
 DEFAULT_SET = "default"
@@ -63,7 +63,7 @@ def load_golden(
         ConflictError: A stated revision is there with other content, or an id belongs to another
             set with another question.
     """
-    session = Session(
+    with Session(
         store,
         Verb.GOLDEN,
         paths,
@@ -71,35 +71,59 @@ def load_golden(
         wanted=format,
         dry_run=dry_run,
         progress=progress,
-    )
-    reading = session.read()
-    found = steps.gather(reading.chunks)
-    items, tallies = admit_golden(found, workspace, golden_set)
-    session.refuse_unless(lenient, tallies, "golden set")
-    if items[ITEMS].is_empty():
-        raise ContractError("No golden item is left to load", fix="correct the rows and try again.")
+    ) as session:
+        reading = session.read()
+        found = steps.gather(reading.chunks)
+        items, tallies = admit_golden(found, workspace, golden_set)
+        session.refuse_unless(lenient, tallies, "golden set")
+        _require_items(items[ITEMS], tallies[ITEMS], retire_missing=retire_missing)
 
-    def decide(snapshot: Snapshot) -> Decision:
-        stored = {name: snapshot.read(name).drop("_commit").collect() for name in GOLDEN}
-        versions = snapshot.read("golden_set_versions").drop("_commit").collect()
-        plan = plan_golden(items, stored, versions, retire_missing=retire_missing)
-        required = _provenance(plan.events["golden_citations"], plan.events[ITEMS], workspace)
-        lanes = snapshot_lanes(snapshot, required)
-        qrels = plan_qrels(lanes, required, actor="provenance", now=session.workspace.now())
-        events = {**plan.events, "qrels": qrels.fresh, "audit_log": qrels.audit}
-        facts = _hash_facts(plan.hashes)
-        if reading.findings.target is not None:
-            row = snapshot_row("target", reading.findings.target, workspace)
-            facts["target_snapshot_id"] = row["snapshot_id"][0]
-            events["config_snapshots"] = _unless_there(row, snapshot)
-        return Decision(
-            events=events, already_there=plan.already_there, messages=plan.messages, facts=facts
+        def decide(snapshot: Snapshot) -> Decision:
+            return _decide(snapshot, items, reading.findings.target, session, retire_missing)
+
+        # The key says what was there before: loading an earlier state again is a change, no repeat.
+        before = session.workspace.snapshot().commits_with(ITEMS)
+        contents = [content_fingerprint(items[name], TABLES[name]) for name in GOLDEN]
+        key = [contents, retire_missing, max(before, default=0)]
+        return session.commit(decide, tallies, key=key)
+
+
+def _require_items(items: pl.DataFrame, tally: Tally, *, retire_missing: bool) -> None:
+    if items.is_empty():
+        raise ContractError("No golden item is left to load", fix="correct the rows and try again.")
+    if retire_missing and tally.n_quarantined:
+        raise ContractError(
+            "Which items are missing cannot be told: some of them cannot be read",
+            problems=reason_lines(tally.reasons),
+            fix="correct the items, or load without --retire-missing.",
         )
 
-    # The key says what was there before: loading an earlier state again is a change, no repeat.
-    before = session.workspace.snapshot().commits_with(ITEMS)
-    contents = [content_fingerprint(items[name], TABLES[name]) for name in GOLDEN]
-    return session.commit(decide, tallies, key=[contents, retire_missing, max(before, default=0)])
+
+def _decide(
+    snapshot: Snapshot,
+    items: dict[str, pl.DataFrame],
+    target: dict[str, int] | None,
+    session: Session,
+    retire_missing: bool,
+) -> Decision:
+    stored = {name: snapshot.read(name).drop("_commit").collect() for name in GOLDEN}
+    versions = snapshot.read("golden_set_versions").drop("_commit").collect()
+    plan = plan_golden(items, stored, versions, retire_missing=retire_missing)
+    required = _provenance(plan.events["golden_citations"], plan.events[ITEMS], session.name)
+    lanes = snapshot_lanes(snapshot, required)
+    qrels = plan_qrels(lanes, required, actor="provenance", now=session.workspace.now())
+    events = {**plan.events, "qrels": qrels.fresh, "audit_log": qrels.audit}
+    facts = _hash_facts(plan.hashes)
+    if target is not None:
+        row = snapshot_row("target", target, session.name)
+        facts["target_snapshot_id"] = row["snapshot_id"][0]
+        events["config_snapshots"] = _unless_there(row, snapshot)
+    return Decision(
+        events=events,
+        already_there=plan.already_there,
+        messages=(*plan.messages, *qrels.messages),
+        facts=facts,
+    )
 
 
 def admit_golden(
@@ -127,7 +151,7 @@ def admit_golden(
             fix="load golden_items together with their assertions, concepts and citations.",
         )
     items = _fill_set(frames[ITEMS], golden_set)
-    items = _fill_revision(items)
+    items = _mark_contradictions(_fill_revision(items), frames)
     good = {ITEMS: steps.admit(TABLES[ITEMS], items, tallies[ITEMS])}
     for name in CHILDREN:
         if name in frames:
@@ -153,11 +177,42 @@ def _fill_revision(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _child_revision(rows: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """A child without a revision belongs to the one its item has in the input."""
-    single = items.filter(pl.col("item_id").is_unique()).select("item_id", _single="revision")
+    single = items.select("item_id", _single="revision").unique()
+    single = single.filter(pl.col("item_id").is_unique())
     joined = rows.join(single, on="item_id", how="left", maintain_order="left")
     return _fill_revision(
         joined.with_columns(pl.coalesce("revision", "_single").alias("revision")).drop("_single")
     )
+
+
+def _mark_contradictions(items: pl.DataFrame, frames: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """Give a reason to items that stand twice in the input with different children.
+
+    The rows themselves may be equal, so that one would be taken for a copy of the other and the
+    children of both would be mixed. Children belong to the row they stand under.
+    """
+    repeated = items.filter(pl.struct(REVISION).is_duplicated()).drop_nulls("item_id")
+    if repeated.is_empty():
+        return items
+    here = ["_source_file", "_source_row"]
+    under: dict[tuple[str, int], list[str]] = {key: [] for key in repeated.select(here).rows()}
+    for name in CHILDREN:
+        if name in frames:
+            nested = frames[name].join(repeated, on=["item_id", *here], how="semi")
+            for row in nested.select(*here, *TABLES[name].content).iter_rows():
+                under[row[0], row[1]].append(canonical_json([name, *row[2:]]))
+    texts = [canonical_json(sorted(set(under[key]))) for key in repeated.select(here).rows()]
+    differ = (
+        repeated.select("item_id", "revision", *here, pl.Series("_under", texts))
+        .filter(pl.col("_under").n_unique().over(REVISION) > 1)
+        .select(*here, pl.format("item_id: duplicate_key: {}", "item_id").alias("_why"))
+        .unique()
+    )
+    marked = items.join(differ, on=here, how="left", maintain_order="left")
+    why = pl.when(pl.col("_why").is_null()).then(pl.lit([], dtype=pl.List(pl.String)))
+    return marked.with_columns(
+        _reasons=pl.col("_reasons").list.concat(why.otherwise(pl.concat_list("_why")))
+    ).drop("_why")
 
 
 def _with_parents(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,8 @@ from crucible_batch.assemble.load.report import LoadReport, Tallies
 from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.qrels import plan_qrels, snapshot_lanes
 from crucible_batch.contracts import TABLES, Table
+from crucible_batch.contracts.vocabulary import SOURCES
+from crucible_batch.errors import UsageError
 from crucible_batch.formats.trec import Lane
 from crucible_batch.formats.verbs import Verb
 from crucible_batch.store import Store
@@ -51,8 +54,11 @@ def load_qrels(
 
     Raises:
         ContractError: Rows break their contract, and `lenient` is false.
+        UsageError: `source` is no source, or an llm's judge has no model and prompt version.
     """
-    session = Session(
+    if source is not None and source not in SOURCES:
+        raise UsageError(f"No source is called {source!r}", fix=f"use one of {', '.join(SOURCES)}.")
+    with Session(
         store,
         Verb.QRELS,
         paths,
@@ -60,52 +66,45 @@ def load_qrels(
         wanted=format,
         dry_run=dry_run,
         progress=progress,
-    )
-    found = steps.gather(session.read(Lane(source or "human", judge)).chunks)
-    tallies: Tallies = steps.tallies_for(found)
-    good = {
-        table.name: _admit(table, found[table.name], workspace, tallies)
-        for table in (QRELS, CHUNKS)
-        if table.name in found
-    }
-    session.refuse_unless(lenient, tallies, "judgments")
+    ) as session:
+        found = steps.gather(session.read(Lane(source or "human", judge)).chunks)
+        tallies: Tallies = steps.tallies_for(found)
+        good = {
+            table.name: _admit(table, found[table.name], workspace, tallies)
+            for table in (QRELS, CHUNKS)
+            if table.name in found
+        }
+        session.refuse_unless(lenient, tallies, "judgments")
 
-    def decide(snapshot: Snapshot) -> Decision:
-        events: dict[str, pl.DataFrame] = {}
-        there: dict[str, int] = {}
-        messages: tuple[str, ...] = ()
-        if "chunks" in good:
-            stored = snapshot.read("chunks").drop("_commit").collect()
-            events["chunks"], there["chunks"] = settle(CHUNKS, good["chunks"], stored)
-        if "qrels" in good:
-            placed = place(good["qrels"], snapshot, events.get("chunks", CHUNKS.empty()))
-            plan = plan_qrels(
-                snapshot_lanes(snapshot, placed),
-                placed,
-                actor=author or "load",
-                now=session.workspace.now(),
-            )
-            events |= {"qrels": plan.fresh, "audit_log": plan.audit}
-            there["qrels"], messages = plan.n_already_there, plan.messages
-        return Decision(events=events, already_there=there, messages=messages)
+        def decide(snapshot: Snapshot) -> Decision:
+            return _decide(snapshot, good, actor=author or "load", now=session.workspace.now())
 
-    contents = [[name, content_fingerprint(rows, TABLES[name])] for name, rows in good.items()]
-    return session.commit(decide, tallies, key=contents)
+        contents = [[name, content_fingerprint(rows, TABLES[name])] for name, rows in good.items()]
+        return session.commit(decide, tallies, key=contents)
+
+
+def _decide(
+    snapshot: Snapshot, good: dict[str, pl.DataFrame], *, actor: str, now: datetime
+) -> Decision:
+    events: dict[str, pl.DataFrame] = {}
+    there: dict[str, int] = {}
+    messages: tuple[str, ...] = ()
+    if "chunks" in good:
+        stored = snapshot.read("chunks").drop("_commit").collect()
+        events["chunks"], there["chunks"] = settle(CHUNKS, good["chunks"], stored)
+    if "qrels" in good:
+        placed = place(good["qrels"], snapshot, events.get("chunks", CHUNKS.empty()))
+        plan = plan_qrels(snapshot_lanes(snapshot, placed), placed, actor=actor, now=now)
+        events |= {"qrels": plan.fresh, "audit_log": plan.audit}
+        there["qrels"], messages = plan.n_already_there, plan.messages
+    return Decision(events=events, already_there=there, messages=messages)
 
 
 def _admit(table: Table, frame: pl.DataFrame, workspace: str, tallies: Tallies) -> pl.DataFrame:
     rows = steps.fill_constant(frame, "workspace_id", workspace, option="--workspace")
-    if table is QRELS:
-        rows = fill_lane(rows).with_columns(
-            _qrel_id=pl.col("qrel_id"),
-            _created_at=pl.col("created_at"),
-            qrel_id=pl.coalesce("qrel_id", pl.lit("-")),
-            created_at=pl.coalesce("created_at", pl.lit(0).cast(QRELS.schema["created_at"])),
-        )
-    good = steps.admit(table, rows, tallies[table.name])
-    if table is QRELS:  # what stood in for absent ids and times goes again
-        good = good.with_columns(qrel_id=pl.col("_qrel_id"), created_at=pl.col("_created_at"))
-    return steps.contract_rows(table, good)
+    later = ("qrel_id", "created_at") if table is QRELS else ()
+    rows = fill_lane(rows) if table is QRELS else rows
+    return steps.contract_rows(table, steps.admit(table, rows, tallies[table.name], later=later))
 
 
 def fill_lane(rows: pl.DataFrame) -> pl.DataFrame:
@@ -133,7 +132,7 @@ def place(qrels: pl.DataFrame, snapshot: Snapshot, new_chunks: pl.DataFrame) -> 
     rest = lost.join(known, on="chunk_id", how="anti")
     if rest.height:
         seen = snapshot.read("retrievals").select(on).join(rest.lazy(), on="chunk_id", how="semi")
-        known = pl.concat([known, seen.unique().collect()])
+        known = pl.concat([known, seen.unique().collect(engine="streaming")])
     first = known.sort(on).unique("chunk_id", keep="first").rename({"doc_id": "_doc"})
     return (
         qrels.join(first, on="chunk_id", how="left", maintain_order="left")

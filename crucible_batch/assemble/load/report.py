@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from crucible_batch.contracts.conform import META
 from crucible_batch.contracts.validate import count_reasons, reason_lines
 from crucible_batch.errors import ContractError
 from crucible_batch.store.commit import Counts
@@ -48,6 +49,8 @@ class Tally:
         """Count rows of a quarantine."""
         if frame.is_empty():
             return
+        noted = [n for n in frame.columns if n.startswith("_") and n not in META]
+        frame = frame.drop(noted)  # what the load notes beside a row is not part of it
         self.n_quarantined += frame.height
         self.reasons.append(count_reasons(frame))
         if self.spill is None or self.n_quarantined <= KEPT_ROWS:

@@ -46,10 +46,12 @@ def fill_constant(frame: pl.DataFrame, column: str, value: str, *, option: str) 
     return frame.with_columns(pl.lit(value).alias(column))
 
 
-def admit(table: Table, frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+def admit(
+    table: Table, frame: pl.DataFrame, tally: Tally, *, later: Iterable[str] = ()
+) -> pl.DataFrame:
     """Split rows by their contract and their keys; count; return the good ones with meta."""
     tally.n_in += frame.height
-    good = keep(split(table, canonical(table, frame)), tally)
+    good = keep(split(table, canonical(table, frame), later=later), tally)
     unique = split_duplicates(table, good)
     tally.n_already_there += unique.n_already_there
     return keep(unique, tally)

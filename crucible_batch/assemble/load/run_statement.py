@@ -27,9 +27,6 @@ COMMAND = "the command"
 IN_TABLE = "_in_table"
 """Marks the rows that a table of the input holds: only those are counted."""
 
-_STAND_IN: dict[pl.DataType, Any] = {pl.String(): "-", pl.Int64(): 1, pl.Boolean(): True}
-"""What stands for a value that the loader fills later."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -273,12 +270,8 @@ def refuse_bad(table: Table, frame: pl.DataFrame) -> None:
     Raises:
         ContractError: Names row, column and value.
     """
-    # What the loader fills is not checked here: it is null until then.
     filled = [column.name for column in table.columns if column.filled]
-    stand_in = frame.with_columns(
-        [pl.col(name).fill_null(_STAND_IN[table.schema[name]]) for name in filled]
-    )
-    bad = split(table, stand_in).quarantined
+    bad = split(table, frame, later=filled).quarantined
     if bad.height:
         raise ContractError(
             f"{bad.height:,} rows of {table.name} break their contract",

@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from crucible_batch.assemble.load.rows import canonical_text
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import ContractError
-from crucible_batch.store.fingerprint import canonical_json, text_sha256
+from crucible_batch.store.fingerprint import text_sha256
 
 SNAPSHOTS = TABLES["config_snapshots"]
 
@@ -19,7 +20,8 @@ def snapshot_row(kind: str, payload: Mapping[str, Any], workspace: str) -> pl.Da
     """The config_snapshots row of a payload; its id is the SHA-256 of the canonical JSON.
 
     Raises:
-        ContractError: A judge's payload has no `judge` of the form model@prompt_version.
+        ContractError: A judge's payload has no `judge` of the form model@prompt_version, or a
+            number is NaN or infinite.
     """
     judge = payload.get("judge")
     if kind == "judge" and not (isinstance(judge, str) and _names_a_judge(judge)):
@@ -28,7 +30,13 @@ def snapshot_row(kind: str, payload: Mapping[str, Any], workspace: str) -> pl.Da
             problems=[f"judge: {judge!r}"],
             fix='add "judge": "model@prompt_version" to the payload.',
         )
-    text = canonical_json(payload)
+    text = canonical_text(json.dumps(payload))
+    if text is None:
+        raise ContractError(
+            f"The configuration of the {kind} cannot be frozen",
+            problems=[f"{kind}: not_json: {str(payload)[:80]}"],
+            fix="NaN and infinities are no JSON: leave them out.",
+        )
     row = {
         "workspace_id": workspace,
         "snapshot_id": text_sha256(text),
@@ -52,14 +60,10 @@ def canonical_snapshots(rows: pl.DataFrame) -> pl.DataFrame:
     fixed, problems = [], []
     for row in rows.iter_rows(named=True):
         where = f"{row['_source_file']} row {row['_source_row']}"
-        try:
-            payload = json.loads(row["payload"] or "")
-        except ValueError:
-            payload = None
-        if not isinstance(payload, dict):
+        text = canonical_text(row["payload"] or "")
+        if text is None or not text.startswith("{"):
             problems.append(f"{where}: payload is no JSON object: {str(row['payload'])[:80]}")
             continue
-        text = canonical_json(payload)
         if row["snapshot_id"] not in {None, text_sha256(text)}:
             problems.append(f"{where}: snapshot_id {row['snapshot_id']} is not {text_sha256(text)}")
             continue

@@ -90,8 +90,8 @@ def _refuse_difference(table: Table, file: BulkFile, stored: pl.LazyFrame) -> No
     n_more, shown = 0, []
     offered = pl.scan_parquet(file.path, glob=False)
     for batch in offered.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
-        low, high = batch[by].min(), batch[by].max()
-        near = stored.filter(pl.col(by).is_between(low, high)).collect()
+        ends = (pl.lit(batch[by].min()), pl.lit(batch[by].max()))
+        near = stored.filter(pl.col(by).is_between(*ends)).collect()
         refuse_changed(table, batch, near)
         more = batch.join(near, on=key, how="anti", nulls_equal=True, maintain_order="left")
         n_more += more.height
