@@ -10,11 +10,14 @@ import re
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crucible_batch.contracts import ALL, Column, Kind, Role, Storage, Table
 from crucible_batch.errors import UnknownNameError, UsageError
 from crucible_batch.settings import described
+
+if TYPE_CHECKING:
+    from crucible_batch.metrics.metric import AnyMetric
 
 TYPE_NAMES = {
     Kind.INT: "Int64",
@@ -163,10 +166,64 @@ def settings_table() -> str:
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows]) + "\n"
 
 
+def metric_table() -> str:
+    """Every metric as a Markdown table."""
+    from crucible_batch.metrics import catalog
+
+    lines = ["| metric | what it says | range | better | null when |", "|---|---|---|---|---|"]
+    for metric in catalog.ALL:
+        name = f"**`{metric.name}`**" if metric.headline else f"`{metric.name}`"
+        lines.append(
+            f"| {name} | {_cell(metric.summary)} | {metric_range(metric)} "
+            f"| {metric.better} | {_cell(metric.null_rule)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def metric_range(metric: AnyMetric) -> str:
+    """The declared range in words."""
+    low, high = ("" if end is None else f"{end:g}" for end in (metric.low, metric.high))
+    return f"{low} to {high}" if low and high else f"from {low}" if low else "any"
+
+
+def metric_overview() -> str:
+    """Every metric with what it says, by family."""
+    from crucible_batch.metrics import catalog
+
+    width = max(len(metric.name) for metric in catalog.ALL)
+    lines: list[str] = []
+    for group in dict.fromkeys(metric.group for metric in catalog.ALL):
+        lines += ["", group] if lines else [group]
+        lines += [
+            f"  {metric.name.ljust(width)}  {metric.summary}"
+            for metric in catalog.ALL
+            if metric.group == group
+        ]
+    return "\n".join([*lines, "", "crucible metrics METRIC prints range, nulls and source."])
+
+
+def describe_metric(metric: AnyMetric) -> str:
+    """The declaration of one metric as text."""
+    judge = "yes: a changed judge blocks its comparison" if metric.uses_judge else "no"
+    facts = {
+        "title": metric.title,
+        "family": metric.group,
+        "unit": metric.unit,
+        "range": metric_range(metric),
+        "better": metric.better,
+        "compared on": f"the {metric.scale} scale",
+        "judge": judge,
+        "null when": metric.null_rule,
+        "source": metric.source,
+    }
+    lines = [f"  {name.ljust(12)} {text}" for name, text in facts.items()]
+    return "\n".join([f"{metric.name}: {metric.summary}", *lines])
+
+
 FILES: dict[str, Callable[[], str]] = {"data/README.md": data_dictionary}
 """Generated files of a checkout."""
 
-BLOCKS: dict[str, Callable[[], str]] = {"settings": settings_table}
+BLOCKS: dict[str, Callable[[], str]] = {"settings": settings_table, "metrics": metric_table}
 """Generated blocks, between markers, of the README and of the handbook."""
 
 WITH_BLOCKS = ("README.md", "crucible_batch/docs/*.md")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from crucible_batch.cli import contract, demo, load, store
+from crucible_batch.cli import contract, demo, load, score, store
 
 app = typer.Typer(
     name="crucible",
@@ -41,7 +41,9 @@ def crucible(
 app.command("demo")(demo.demo)
 app.command("init")(store.init)
 app.add_typer(load.app, name="load")
+app.command("score")(score.score)
 app.command("sql")(store.sql)
+app.command("metrics")(score.metrics)
 app.command("schema")(contract.schema)
 app.command("docs")(contract.docs)
 app.command("doctor")(store.doctor)

@@ -1,0 +1,47 @@
+"""A scored run in a few lines for a terminal."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from crucible_batch.assemble.evaluate import Evaluation
+from crucible_batch.metrics import catalog
+
+
+def counted_line(done: Evaluation) -> str:
+    """How many of the expected results counted: `118 of 120 results counted (60 items × …)`."""
+    row = done.row
+    expected, counted = row["n_expected"], row["n_results"] - row["n_errored"]
+    samples = f"{done.samples_n} sample" + ("s" if done.samples_n != 1 else "")
+    n_items = expected // done.samples_n
+    return f"{counted:,} of {expected:,} results counted ({n_items:,} items × {samples})"
+
+
+def metric_rows(done: Evaluation) -> list[tuple[object, ...]]:
+    """Headline metrics first, then every other metric that has a number."""
+    numbers = done.read("run_metrics").filter(pl.col("slice_by") == "all")
+    headline = {metric.name for metric in catalog.ALL if metric.headline}
+    rows = sorted(
+        numbers.iter_rows(named=True),
+        key=lambda row: (row["metric"] not in headline, row["metric"]),
+    )
+    return [
+        (
+            row["metric"],
+            _number(row["mean"]),
+            _interval(row["ci_low"], row["ci_high"]),
+            row["n_scored"],
+            _number(row["coverage"]),
+            row["n_missing"],
+        )
+        for row in rows
+        if row["mean"] is not None or row["metric"] in headline
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "—" if value is None else f"{value:.4f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{low:.4f}, {high:.4f}]"
