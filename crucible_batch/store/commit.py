@@ -166,8 +166,10 @@ def write_folder(folder: Path, seq: int, plan: Plan, row: pl.DataFrame, snapshot
     for left in set(folder.iterdir()) - staged.keys():
         left.unlink()  # of an attempt that lost the race
     for target, bulk in staged.items():
-        if bulk.path.exists():
-            bulk.path.rename(target)
+        # A link, not a move: after a lost race `decide` may want to read the file again.
+        if not (target.exists() and target.samefile(bulk.path)):
+            target.unlink(missing_ok=True)
+            target.hardlink_to(bulk.path)
         manifest[bulk.table] = {"rows": bulk.n_rows, "sha256": bulk.sha256}
     new = {name: table.empty() for name, table in _never_written(snapshot).items()}
     events = {name: frame for name, frame in plan.events.items() if len(frame)}

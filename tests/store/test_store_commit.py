@@ -8,6 +8,7 @@ import pytest
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import ConflictError, StoreError, UnknownNameError, UsageError
 from crucible_batch.store import About, Counts, Plan, Store
+from crucible_batch.store.doctor import diagnose
 
 
 def append(workspace, key, *, about=None, **plan):
@@ -142,6 +143,27 @@ def test_a_lost_race_does_not_write_bulk_files_again(store, workspace, qrels, re
     workspace.commit(decide, kind="t", idempotency_key="k", about=About(subject="r1"))
     assert (workspace.layout.commit(2) / "results.parquet").stat().st_ino == inode
     assert len(calls) == 2
+
+
+def test_a_lost_race_may_stage_another_file_and_read_the_first(store, workspace, qrels, results):
+    other = Store.open(store.root).workspace("w")
+    first = workspace.stage_frame("results", results("i1"), "r1")
+    calls = []
+
+    def decide(snapshot):
+        calls.append(pl.read_parquet(first.path)["item_id"].to_list())
+        if len(calls) == 1:
+            append(other, "theirs", events={"qrels": qrels("q1")})
+            return Plan(bulk=[first])
+        return Plan(bulk=[workspace.stage_frame("results", results("i2"), "r1")])
+
+    workspace.commit(decide, kind="t", idempotency_key="k", about=About(subject="r1"))
+    assert calls == [["i1"], ["i1"]]
+    assert workspace.snapshot().read("results").collect()["item_id"].to_list() == ["i2"]
+    workspace.discard(first)
+    problems = [finding.what for finding in diagnose(workspace)]
+    assert all("qrel.author" in problem for problem in problems)
+    assert list(workspace.layout.staging.iterdir()) == []
 
 
 def test_a_race_lost_to_the_same_part_leaves_nothing_of_the_loser(store, workspace, results, qrels):
