@@ -112,6 +112,11 @@ def test_an_anchor_never_contradicts() -> None:
     assert (row["must_missing"], row["must_contradicted"]) == (1, 0)
 
 
+def test_an_anchor_leaves_a_contradiction_standing() -> None:
+    row = anchored("contradicted", []).answers().row(0, named=True)
+    assert (row["must_missing"], row["must_contradicted"]) == (0, 1)
+
+
 def test_an_anchor_leaves_lost_verdicts_lost() -> None:
     assert anchored("malformed", []).value("must_recall") == "malformed_verdict"
 

@@ -57,6 +57,8 @@ def test_the_newest_override_replaces_a_verdict() -> None:
     assert run.value("must_recall") == 0.5
     run.override("assertion_verdicts", "verdict", KEY, "supported")
     assert run.value("must_recall") == 1.0
+    run.tables["overrides"].reverse()
+    assert run.value("must_recall") == 1.0
 
 
 def test_spaces_in_a_target_key_do_not_matter() -> None:
