@@ -8,7 +8,7 @@ because a duplicate with identical content is "already there" and one with diffe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from crucible_batch.contracts.conform import SHOWN_CHARACTERS, row_json
+from crucible_batch.contracts.reasons import failed_checks
 from crucible_batch.contracts.table import Column, Kind, Table
 
 if TYPE_CHECKING:
@@ -118,49 +119,8 @@ def _failures(table: Table, frame: pl.DataFrame, later: frozenset[str]) -> pl.Da
     try:
         pandera_schema(table, later).validate(frame.select(table.names), lazy=True)
     except pa.errors.SchemaErrors as errors:
-        return _reasons(table, errors.failure_cases, frame)
+        return failed_checks(table, errors.failure_cases, frame)
     return pl.DataFrame(schema={"_at": pl.Int64(), "_reason": pl.String()})
-
-
-def _reasons(table: Table, cases: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
-    stray = cases.filter(pl.col("index").is_null())
-    if stray.height:  # a schema-level failure: conform() should have refused the file
-        raise AssertionError(f"{table.name}: rows were not conformed: {stray.to_dicts()[:3]}")
-    rules = {rule.name: rule.column for rule in table.rules}
-    column = pl.coalesce(
-        "column", pl.col("check").replace_strict(rules, default=None, return_dtype=pl.String)
-    )
-    cases = cases.select(
-        _at=pl.col("index").cast(pl.Int64),
-        column=column,
-        check=pl.col("check").replace({"not_nullable": "null"}),
-        value=pl.when(pl.col("column").is_not_null()).then(pl.col("failure_case")),
-    )
-    # A value that did not parse is null by now: the parse reason says more than "null".
-    parsed = frame.select(
-        pl.int_range(pl.len(), dtype=pl.Int64).alias("_at"), pl.col("_reasons")
-    ).filter(pl.col("_reasons").list.len() > 0)
-    told = parsed.explode("_reasons").select(
-        "_at", column=pl.col("_reasons").str.split(": ").list.first()
-    )
-    cases = cases.join(told.unique(), on=["_at", "column"], how="anti", maintain_order="left")
-    # A rule names its column; its value is looked up there, not in the whole row.
-    values = {rule.column for rule in table.rules if rule.column in frame.columns}
-    if values:
-        looked_up = frame.select(
-            pl.int_range(pl.len(), dtype=pl.Int64).alias("_at"),
-            *[pl.col(name).cast(pl.String).alias(f"_value_{name}") for name in sorted(values)],
-        )
-        cases = cases.join(looked_up, on="_at", how="left", maintain_order="left").with_columns(
-            value=pl.coalesce(
-                "value",
-                *[pl.when(pl.col("column") == n).then(f"_value_{n}") for n in sorted(values)],
-            )
-        )
-    shown = pl.col("value").str.slice(0, SHOWN_CHARACTERS).fill_null("null")
-    return cases.select("_at", _reason=pl.format("{}: {}: {}", "column", "check", shown)).sort(
-        "_at", maintain_order=True
-    )
 
 
 @lru_cache(maxsize=256)
@@ -249,53 +209,5 @@ _KIND_CHECKS: dict[Kind, list[tuple[str, Test]]] = {
             ),
         ),
     ],
-    Kind.FLOAT: [("not_finite", lambda c: c.is_finite())],
+    Kind.FLOAT: [("not finite", lambda c: c.is_finite())],
 }
-
-
-def count_reasons(quarantined: pl.DataFrame) -> pl.DataFrame:
-    """Count the reasons of quarantined rows by column and check.
-
-    Returns:
-        column, check, n, and the first place: reason, file, row.
-    """
-    exploded = (
-        quarantined.select("_source_file", "_source_row", "_reasons")
-        .explode("_reasons")
-        .sort("_source_file", "_source_row", maintain_order=True)
-        .with_columns(pl.col("_reasons").str.splitn(": ", 3).alias("_parts"))
-    )
-    return (
-        exploded.group_by(
-            column=pl.col("_parts").struct[0],
-            check=pl.col("_parts").struct[1],
-            maintain_order=True,
-        )
-        .agg(pl.len().alias("n"), pl.first("_reasons", "_source_file", "_source_row"))
-        .rename({"_reasons": "reason", "_source_file": "file", "_source_row": "row"})
-    )
-
-
-def reason_lines(counts: Sequence[pl.DataFrame]) -> list[str]:
-    """Say which reasons occur, most frequent first, each with its first place.
-
-    Args:
-        counts: Results of `count_reasons`.
-
-    Returns:
-        Lines such as `grade: not in 0..3: 7 (2 rows, first at qrels.parquet row 4)`.
-    """
-    if not counts:
-        return []
-    summed = (
-        pl.concat(counts)
-        .sort("file", "row", maintain_order=True)
-        .group_by("column", "check", maintain_order=True)
-        .agg(pl.sum("n"), pl.first("reason", "file", "row"))
-        .sort("n", descending=True, maintain_order=True)
-    )
-    return [
-        f"{row['reason']} ({row['n']:,} row{'s' if row['n'] != 1 else ''}, "
-        f"first at {row['file']} row {row['row']})"
-        for row in summed.iter_rows(named=True)
-    ]

@@ -158,8 +158,8 @@ class Transaction:
 def write_folder(folder: Path, seq: int, plan: Plan, row: pl.DataFrame, snapshot: Snapshot) -> None:
     """Write a commit's files into a staging folder: sorted, sealed, with a manifest.
 
-    The manifest (rows and SHA-256 of every file) stands in the footer of `commits.parquet`, so
-    that damage can be told from the file it happened to.
+    The manifest (rows and SHA-256 of every file, content fingerprint of a bulk file) stands in the
+    footer of `commits.parquet`, so that damage can be told from the file it happened to.
     """
     manifest: dict[str, object] = {}
     staged = {folder / f"{bulk.table}.parquet": bulk for bulk in plan.bulk}
@@ -170,7 +170,11 @@ def write_folder(folder: Path, seq: int, plan: Plan, row: pl.DataFrame, snapshot
         if not (target.exists() and target.samefile(bulk.path)):
             target.unlink(missing_ok=True)
             target.hardlink_to(bulk.path)
-        manifest[bulk.table] = {"rows": bulk.n_rows, "sha256": bulk.sha256}
+        manifest[bulk.table] = {
+            "rows": bulk.n_rows,
+            "sha256": bulk.sha256,
+            "fingerprint": bulk.fingerprint,
+        }
     new = {name: table.empty() for name, table in _never_written(snapshot).items()}
     events = {name: frame for name, frame in plan.events.items() if len(frame)}
     for name, frame in sorted((new | events).items()):

@@ -16,7 +16,8 @@ from crucible_batch.assemble.load.report import LoadReport, Tallies, Tally, refu
 from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.load.staged import is_stored, stage
 from crucible_batch.contracts import TABLES
-from crucible_batch.contracts.validate import count_reasons, reason_lines, split
+from crucible_batch.contracts.reasons import count_reasons, reason_lines
+from crucible_batch.contracts.validate import split
 from crucible_batch.errors import ContractError, UsageError
 from crucible_batch.formats.verbs import VERB_TABLES, Verb
 from crucible_batch.store import Snapshot, Store, content_fingerprint

@@ -20,7 +20,8 @@ from crucible_batch.assemble.load.snapshots import snapshot_row
 from crucible_batch.assemble.qrels import plan_qrels, snapshot_lanes
 from crucible_batch.contracts import TABLES
 from crucible_batch.contracts.conform import complete
-from crucible_batch.contracts.validate import reason_lines, reject
+from crucible_batch.contracts.reasons import reason_lines
+from crucible_batch.contracts.validate import reject
 from crucible_batch.errors import ContractError
 from crucible_batch.formats.verbs import Verb
 from crucible_batch.store import Store

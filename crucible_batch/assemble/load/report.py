@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from crucible_batch.contracts.conform import META
-from crucible_batch.contracts.validate import count_reasons, reason_lines
+from crucible_batch.contracts.reasons import count_reasons, reason_lines
 from crucible_batch.errors import ContractError
 from crucible_batch.store.commit import Counts
 

@@ -14,7 +14,8 @@ from crucible_batch.assemble.load.pieces import Spool
 from crucible_batch.assemble.load.report import Tallies, Tally
 from crucible_batch.assemble.load.snapshots import canonical_snapshots, snapshot_row
 from crucible_batch.contracts import TABLES, Table
-from crucible_batch.contracts.validate import count_reasons, reason_lines, split
+from crucible_batch.contracts.reasons import count_reasons, reason_lines
+from crucible_batch.contracts.validate import split
 from crucible_batch.contracts.vocabulary import RUN_STATUSES
 from crucible_batch.errors import ContractError, UsageError
 from crucible_batch.formats.cells import column_of

@@ -102,5 +102,6 @@ def _refuse_difference(table: Table, file: BulkFile, stored: pl.LazyFrame) -> No
         f"{table.name} of {file.subject!r} is already stored with other rows "
         f"({n_more:,} only in the input, {n_fewer:,} only in the store)",
         problems=shown[:3],
-        fix="load further rows of a run as a part (--part NAME), other output under another id.",
+        fix="load further rows of a run as a part (--part NAME), and other output under another "
+        "run id or corpus version.",
     )
