@@ -39,7 +39,7 @@ def numbers(row: PairedComparison) -> list[float]:
     return [v for v in dataclasses.asdict(row).values() if isinstance(v, float)]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(runs(anything), st.booleans(), st.sampled_from(["bca", "bca_analytic"]))
 def test_nothing_warns_and_every_number_is_finite(
     rows: list[Any], clustered: bool, method: str
@@ -51,7 +51,7 @@ def test_nothing_warns_and_every_number_is_finite(
     assert all(map(math.isfinite, numbers(row)))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(anything, anything), max_size=30))
 def test_nothing_warns_on_the_log_scale(rows: list[Any]) -> None:
     names = [f"q{k:03}" for k in range(len(rows))]
@@ -62,7 +62,7 @@ def test_nothing_warns_on_the_log_scale(rows: list[Any]) -> None:
     assert row.n_pairs == sum((a or 0) > 0 and (b or 0) > 0 for a, b in rows)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(runs(value), st.booleans())
 def test_numbers_keep_their_order_and_range(rows: list[Any], clustered: bool) -> None:
     row = compared(rows, clustered=clustered)
@@ -80,7 +80,7 @@ def test_numbers_keep_their_order_and_range(rows: list[Any], clustered: bool) ->
         assert row.ci_low <= row.ci90_low <= row.ci90_high <= row.ci_high
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(runs(value), st.booleans(), st.randoms(use_true_random=False))
 def test_row_order_changes_nothing(rows: list[Any], clustered: bool, random: Any) -> None:
     names = [f"q{k:03}" for k in range(len(rows))]
@@ -95,7 +95,7 @@ def test_row_order_changes_nothing(rows: list[Any], clustered: bool, random: Any
     assert got == compared(rows, clustered=clustered)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(runs(value), st.booleans(), st.sampled_from(["bca", "bca_analytic"]))
 def test_the_other_way_round_is_the_mirror(rows: list[Any], clustered: bool, method: str) -> None:
     there = compared(rows, clustered=clustered, ci_method=method)
@@ -113,7 +113,7 @@ def test_the_other_way_round_is_the_mirror(rows: list[Any], clustered: bool, met
     assert back.verdict == turned.get(there.verdict, there.verdict)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(value, max_size=60), st.booleans())
 def test_a_run_against_itself_is_never_a_change(values: list[Any], clustered: bool) -> None:
     row = compared([(v, v, k // 3) for k, v in enumerate(values)], clustered=clustered)
@@ -122,7 +122,7 @@ def test_a_run_against_itself_is_never_a_change(values: list[Any], clustered: bo
     assert row.verdict in ("insufficient_items", "no_significant_change")
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(runs(value, most=40), min_size=1, max_size=6), st.booleans())
 def test_a_metric_is_the_same_alone_and_among_others(
     metrics: list[list[Any]], clustered: bool
@@ -143,7 +143,7 @@ def test_a_metric_is_the_same_alone_and_among_others(
         assert paired_many(names, {name: metric}, **options)[name] == together[name]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(runs(grades, most=25), st.integers(1, 8))
 def test_items_that_did_not_change_never_change_p(rows: list[Any], n_same: int) -> None:
     padded = [*rows, *[(0.5, 0.5, 0)] * n_same]
@@ -151,7 +151,7 @@ def test_items_that_did_not_change_never_change_p(rows: list[Any], n_same: int) 
     assert after.p_value == (before.p_value or 1.0)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(runs(grades, most=40), st.sampled_from([2.0, 4.0, 0.5]))
 def test_scaling_the_metric_scales_the_answer(rows: list[Any], factor: float) -> None:
     plain = compared(rows, clustered=False)

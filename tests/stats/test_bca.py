@@ -87,6 +87,26 @@ def test_the_limit_does_not_depend_on_how_clusters_are_counted() -> None:
     assert triple == pytest.approx(single, rel=1e-12)
 
 
+def test_the_limit_has_the_second_order_term_of_bca() -> None:
+    """θ + σ (z + a (2 z² + 1)): half from the corrected level, half from the skew of the mean."""
+    v = np.array([-1.0, 1.0] * 500)
+    a, z = 0.004, float(ndtri(0.975))
+    found = bca.limit_interval(v, np.ones(1_000), a, 0.95)
+    assert found.high * math.sqrt(1_000) == pytest.approx(z + a * (2 * z * z + 1), abs=40 * a * a)
+    assert found.low * math.sqrt(1_000) == pytest.approx(-z + a * (2 * z * z + 1), abs=40 * a * a)
+
+
+def test_the_limit_of_a_ratio_solves_its_equation() -> None:
+    rng = np.random.default_rng(2)
+    sizes = rng.integers(1, 30, 250).astype(float)
+    v = rng.normal(0, 1, 250) + sizes / 10
+    v -= v.mean()
+    z = float(ndtri(0.975))
+    for t, w in zip(bca.limit_interval(v, sizes, 0.0, 0.95), (-z, z), strict=True):
+        off = v - t * (sizes - sizes.mean())
+        assert t * sizes.sum() == pytest.approx(w * math.sqrt(np.sum(off**2)), rel=1e-9)
+
+
 def test_one_giant_cluster_gives_a_finite_interval() -> None:
     sizes = np.ones(300)
     sizes[0] = 1e6
