@@ -65,11 +65,11 @@ class Evaluation:
 
     def read(self, table: str) -> pl.DataFrame:
         """A mart of this evaluation."""
-        return pl.read_parquet(self.paths[table])
+        return pl.read_parquet(self.paths[table], glob=False, hive_partitioning=False)
 
     def scan(self, table: str) -> pl.LazyFrame:
         """A mart of this evaluation, lazily."""
-        return pl.scan_parquet(self.paths[table], glob=False)
+        return pl.scan_parquet(self.paths[table], glob=False, hive_partitioning=False)
 
 
 def evaluate_run(

@@ -1,0 +1,7 @@
+"""Compare two runs: one ruler, pairs by item, an interval, a p-value and a verdict."""
+
+from __future__ import annotations
+
+from crucible_batch.assemble.compare.run import CompareOptions, Comparison, compare_runs
+
+__all__ = ["CompareOptions", "Comparison", "compare_runs"]

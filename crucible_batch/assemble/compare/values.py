@@ -1,0 +1,85 @@
+"""Per-item values of a scored run: the mean over the samples that carry a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crucible_batch.exact import exact_mean
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemValues:
+    """One metric of one run over a list of items.
+
+    Attributes:
+        mean: Exactly rounded mean of the item's carried values; NaN where none is; shape (n,).
+        noise: Sampling variance of that mean, s² / m; NaN with fewer than two values.
+    """
+
+    mean: Floats
+    noise: Floats
+
+
+def item_values(scores: pl.LazyFrame, items: pl.Series) -> Iterator[tuple[str, ItemValues]]:
+    """Yield every metric of a scored run with its per-item values.
+
+    Args:
+        scores: item_id, sample_index, metric, value: every metric of every expected result.
+        items: The items wanted, each once; an item the run does not expect is NaN.
+    """
+    wanted = items.to_frame("item_id").with_row_index("place")
+    long = (
+        scores.select("item_id", "sample_index", "metric", "value")
+        .join(wanted.lazy(), on="item_id", how="inner")
+        .filter(pl.col("value").is_not_null())
+        .select("place", "sample_index", "metric", "value")
+        .collect()
+    )
+    names = scores.select("metric").unique().sort("metric").collect()["metric"]
+    parts: Mapping[tuple[object, ...], pl.DataFrame] = long.partition_by(
+        "metric", as_dict=True, include_key=False
+    )
+    for name in names:
+        part = parts.get((name,))
+        yield name, _values(part if part is not None else long.clear(), len(items))
+
+
+def _values(rows: pl.DataFrame, n_items: int) -> ItemValues:
+    place = rows["place"].to_numpy()
+    sample = rows["sample_index"].to_numpy()
+    width = int(sample.max()) + 1 if sample.size else 1
+    table = np.full((n_items, width), np.nan)
+    table[place, sample] = rows["value"].to_numpy()
+    return ItemValues(_means(table), _noise(table))
+
+
+def _means(table: Floats) -> Floats:
+    """Mean of the values of each row, rounded once; NaN for a row without any."""
+    if table.shape[1] == 1:
+        return table[:, 0]
+    carried = ~np.isnan(table)
+    if table.shape[1] == 2:  # a sum of two is rounded once by itself
+        total = np.where(carried[:, 0], table[:, 0], 0.0) + np.where(carried[:, 1], table[:, 1], 0)
+        count = carried.sum(axis=1)
+        return np.divide(total, count, out=np.full(len(table), np.nan), where=count > 0)
+    means = [exact_mean(row[kept].tolist()) for row, kept in zip(table, carried, strict=True)]
+    return np.array([np.nan if mean is None else mean for mean in means], dtype=np.float64)
+
+
+def _noise(table: Floats) -> Floats:
+    """Sampling variance of each row's mean."""
+    carried = ~np.isnan(table)
+    count = carried.sum(axis=1)
+    centred = np.where(carried, table - _means(table)[:, np.newaxis], 0.0)
+    squares = np.square(centred).sum(axis=1)
+    known = count > 1
+    divisor = np.where(known, (count - 1) * count, 1)
+    noise: Floats = np.where(known, squares / divisor, np.nan)
+    return noise
