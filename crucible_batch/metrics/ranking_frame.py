@@ -18,7 +18,7 @@ import polars as pl
 
 from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.metric import Metric
-from crucible_batch.metrics.ranking import ranked, ties
+from crucible_batch.metrics.ranking import found, pair_hash, ranked, ties
 
 BUCKET_ROWS = 150_000
 """Ranking rows of a bucket, about; a ranking is never cut in two."""
@@ -99,14 +99,17 @@ def ranking_frame(
     return Rankings(frame=frame, optimistic=dict(zip(cut_offs, optimistic, strict=True)))
 
 
-def codes(ids: pl.Series, keys: pl.Series) -> npt.NDArray[np.int64]:
-    """The place of every id in `keys` (unique), -1 for an id that is not there."""
-    # Rows of a query usually stand together: an id is looked up once per stretch, not per row.
-    stretches = ids.rle().struct.unnest()
+def stretches(ids: pl.Series) -> pl.DataFrame:
+    """Runs of equal ids: `value` and `len`. Rows of a query usually stand together."""
+    return ids.rle().struct.unnest()
+
+
+def codes(runs: pl.DataFrame, keys: pl.Series) -> npt.NDArray[np.int64]:
+    """The place in `keys` (unique) of every id of `stretches`, -1 for one that is not there."""
+    # Looked up once per stretch, not once per row.
     known = pl.DataFrame({"value": keys}).with_row_index("place")
-    found = stretches.join(known, on="value", how="left", maintain_order="left")
-    place = found["place"].cast(pl.Int64).fill_null(-1).to_numpy()
-    return np.repeat(place, found["len"].to_numpy())
+    places = runs.join(known, on="value", how="left", maintain_order="left")["place"]
+    return np.repeat(places.cast(pl.Int64).fill_null(-1).to_numpy(), runs["len"].to_numpy())
 
 
 def _by_group(table: pl.DataFrame) -> pl.DataFrame:
@@ -116,7 +119,10 @@ def _by_group(table: pl.DataFrame) -> pl.DataFrame:
 
 def _cuts(n_results: int, group: pl.Series, bucket_rows: int) -> list[int]:
     """Result numbers at which buckets begin, and the end; at least one bucket."""
-    ends = np.cumsum(np.bincount(group.to_numpy(), minlength=n_results))
+    runs = stretches(group)
+    counts = np.zeros(n_results, np.int64)
+    counts[runs["value"].to_numpy()] = runs["len"].to_numpy()
+    ends = np.cumsum(counts)
     cuts = [0]
     while cuts[-1] < n_results:
         done = ends[cuts[-1] - 1] if cuts[-1] else 0
@@ -148,7 +154,7 @@ def _bucket(
     return [
         _complete(
             results,
-            [*counts, _facts(given, relevant_at), _places(_found(ranking, given), relevant_at)],
+            [*counts, _facts(given, relevant_at), _places(found(ranking, given), relevant_at)],
             columns,
         )
         for given in judgments
@@ -174,10 +180,12 @@ def _complete(
 
 def _counts(rows: pl.DataFrame, ranking: pl.DataFrame) -> pl.DataFrame:
     """How many documents each ranking holds and how many rows it lost."""
-    given = rows.group_by("group").agg(given=pl.len())
-    kept = ranking.group_by("group").agg(n_retrieved=pl.len().cast(pl.Int64))
-    return kept.join(given, on="group").select(
-        "group", "n_retrieved", n_dropped=pl.col("given").cast(pl.Int64) - pl.col("n_retrieved")
+    # The same rankings stand in the same order in both, and none loses its first document.
+    given, kept = stretches(rows["group"]), stretches(ranking["group"])
+    return kept.select(
+        group="value",
+        n_retrieved=pl.col("len").cast(pl.Int64),
+        n_dropped=given["len"].cast(pl.Int64) - pl.col("len").cast(pl.Int64),
     )
 
 
@@ -185,9 +193,10 @@ def _required(ranking: pl.DataFrame, required: pl.DataFrame) -> list[pl.DataFram
     """How many documents citations require, and where they stand (a chunk for its document)."""
     document = "document" if "document" in ranking.columns else "doc"
     places = ranking.group_by("group", doc=document).agg(pl.col("position").min())
+    placed = found(places.with_columns(pair_hash()), required)
     return [
         required.group_by("group").agg(n_required=pl.len().cast(pl.Int64)),
-        _lists(_found(places, required), {"required": pl.col("position")}),
+        _lists(placed, {"required": pl.col("position")}),
     ]
 
 
@@ -201,12 +210,6 @@ def _judged_at_best(
     return pl.concat([judged.select(assumed.columns), assumed])
 
 
-def _found(ranking: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `targets` that were retrieved, with their position, in rank order."""
-    places = ranking.select("group", "doc", "position")
-    return places.join(targets, on=["group", "doc"]).drop("doc").sort("group", "position")
-
-
 def _facts(judged: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
     """What the judgments alone say, whatever was retrieved."""
     grade = pl.col("grade")
@@ -217,12 +220,12 @@ def _facts(judged: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
     )
 
 
-def _places(found: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
+def _places(placed: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
     """Where judged documents stand, as lists in rank order."""
     position, grade = pl.col("position"), pl.col("grade")
     relevant = grade >= relevant_at
     return _lists(
-        found,
+        placed,
         {
             "judged": position,
             "judged_by_llm": position.filter(pl.col("source") == "llm"),
@@ -234,8 +237,8 @@ def _places(found: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
     )
 
 
-def _lists(found: pl.DataFrame, exprs: dict[str, pl.Expr]) -> pl.DataFrame:
+def _lists(placed: pl.DataFrame, exprs: dict[str, pl.Expr]) -> pl.DataFrame:
     """Collect documents in rank order into one row of lists per result."""
-    return found.group_by("group", maintain_order=True).agg(
+    return placed.group_by("group", maintain_order=True).agg(
         expr.alias(name) for name, expr in exprs.items()
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from crucible_batch.errors import ContractError, UsageError, suggestion
@@ -20,7 +21,7 @@ from crucible_batch.metrics.grades import (
     resolve,
 )
 from crucible_batch.metrics.metric import Metric
-from crucible_batch.metrics.ranking_frame import codes, columns_read, ranking_frame
+from crucible_batch.metrics.ranking_frame import codes, columns_read, ranking_frame, stretches
 from crucible_batch.metrics.retrieval import RELEVANT_AT, named
 from crucible_batch.metrics.score import score
 
@@ -81,14 +82,15 @@ def retrieval_scores(
 
     rows = _rows(run, level, order, duplicates, ignore_identical_ids=ignore_identical_ids)
     judgments = read_qrels(qrels)
-    placed = place(judgments, None, level)
-    queries = _queries(rows["query_id"], judgments["query_id"])
-    results = _results(queries, judgments, placed, level)
-    rows = _coded(rows, queries)
+    ranked, judged = stretches(rows["query_id"]), stretches(judgments["query_id"])
+    queries = _queries(ranked["value"], judged["value"])
+    rows = _coded(rows, ranked, queries)
+    # From here on a query is its place in `queries`.
+    placed = place(_coded(judgments, judged, queries).rename({"group": "query_id"}), None, level)
     frame = ranking_frame(
-        results,
+        _results(queries, codes(judged, queries), placed["query_id"], level),
         rows,
-        _coded(resolve(placed).rename({"target": "doc"}), queries),
+        resolve(placed).rename({"query_id": "group", "target": "doc"}),
         relevant_at=relevant_at,
         columns={"n_dropped", *columns_read(asked)},
     ).frame
@@ -181,11 +183,9 @@ def _refuse_repeated_chunks(frame: pl.DataFrame, value: pl.Expr) -> pl.DataFrame
     return frame.group_by(key[:2]).agg(pl.all().get(value.arg_max()))
 
 
-def _queries(run_ids: pl.Series, judged_ids: pl.Series) -> pl.Series:
+def _queries(ranked: pl.Series, judged: pl.Series) -> pl.Series:
     """Every query of the run or the judgments, once, in order of first appearance."""
-    ranked, judged = (
-        ids.rle().struct.field("value").unique(maintain_order=True) for ids in (run_ids, judged_ids)
-    )
+    ranked, judged = ranked.unique(maintain_order=True), judged.unique(maintain_order=True)
     if len(ranked) and len(judged) and not ranked.is_in(judged.implode()).any():
         # Ids that differ throughout look like a run of zeros.
         log.warning(
@@ -196,25 +196,23 @@ def _queries(run_ids: pl.Series, judged_ids: pl.Series) -> pl.Series:
     return pl.concat([ranked, judged]).unique(maintain_order=True).alias("query_id")
 
 
+def _coded(rows: pl.DataFrame, runs: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
+    """Replace query_id, whose stretches are `runs`, by `group`, its place in `queries`."""
+    group = pl.Series(codes(runs, queries), dtype=pl.UInt32)
+    return rows.select(pl.exclude("query_id"), group=group)
+
+
 def _results(
-    queries: pl.Series, judgments: pl.DataFrame, placed: pl.DataFrame, level: Granularity
+    queries: pl.Series, judged: npt.NDArray[np.int64], placed: pl.Series, level: Granularity
 ) -> pl.DataFrame:
     """How many judgments each query has: query_id, n_qrels, n_placed."""
-
-    def per_query(rows: pl.DataFrame) -> pl.Series:
-        groups = codes(rows["query_id"], queries)
-        return pl.Series(np.bincount(groups, minlength=len(queries)), dtype=pl.Int64)
-
-    n_placed = per_query(placed)
+    n_placed = np.bincount(placed.to_numpy(), minlength=len(queries))
     # Judgments of documents say nothing about chunks: such a query has none.
-    n_qrels = n_placed if level == "chunk" else per_query(judgments)
-    return pl.DataFrame({"query_id": queries, "n_qrels": n_qrels, "n_placed": n_placed})
-
-
-def _coded(rows: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
-    """Replace query_id by `group`, its place in `queries`."""
-    group = pl.Series(codes(rows["query_id"], queries), dtype=pl.UInt32)
-    return rows.select(pl.exclude("query_id"), group=group)
+    n_qrels = n_placed if level == "chunk" else np.bincount(judged, minlength=len(queries))
+    return pl.DataFrame(
+        {"query_id": queries, "n_qrels": n_qrels, "n_placed": n_placed},
+        schema_overrides={"n_qrels": pl.Int64, "n_placed": pl.Int64},
+    )
 
 
 def _refuse_repeats(rows: pl.DataFrame, queries: pl.Series) -> None:

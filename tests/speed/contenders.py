@@ -1,0 +1,150 @@
+"""One contender scores one data set and prints what it took: run in a process of its own.
+
+python tests/speed/contenders.py NAME FOLDER
+
+Time runs from the first byte read to per-query values of nDCG@10, recall@10, P@10, RR and hit@10
+(relevant at 2), imports excluded. Peak memory is that of the process.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+NAMES = ("ndcg_at_10", "recall_at_10", "precision_at_10", "mrr", "hit_at_10")
+Means = dict[str, float]
+
+
+def crucible(folder: Path, run: str = "run.parquet", **options: str) -> Callable[[], Means]:
+    from crucible_batch.metrics.retrieval_scores import retrieval_scores
+
+    def score() -> Means:
+        scores = retrieval_scores(
+            pl.scan_parquet(folder / run),
+            pl.scan_parquet(folder / "qrels.parquet"),
+            NAMES,
+            trec_compat=True,
+            **options,
+        )
+        return dict(scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
+
+    return score
+
+
+def crucible_rank(folder: Path) -> Callable[[], Means]:
+    return crucible(folder, order="rank")
+
+
+def crucible_shuffled(folder: Path) -> Callable[[], Means]:
+    return crucible(folder, "shuffled.parquet")
+
+
+def _evaluate(run: dict[str, dict[str, float]], qrels: dict[str, dict[str, int]]) -> Means:
+    import pytrec_eval
+
+    measures = ("ndcg_cut_10", "recall_10", "P_10", "recip_rank", "success_10")
+    asked = {"ndcg_cut.10", "recall.10", "P.10", "recip_rank", "success.10"}
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, asked, relevance_level=2)
+    found = evaluator.evaluate(run)
+    return {
+        ours: sum(values[theirs] for values in found.values()) / len(found)
+        for ours, theirs in zip(NAMES, measures, strict=True)
+    }
+
+
+def pytrec_eval_pickle(folder: Path) -> Callable[[], Means]:
+    import pytrec_eval  # noqa: F401
+
+    return lambda: _evaluate(
+        pickle.loads((folder / "run.pickle").read_bytes()),
+        pickle.loads((folder / "qrels.pickle").read_bytes()),
+    )
+
+
+def pytrec_eval_parquet(folder: Path) -> Callable[[], Means]:
+    import pytrec_eval  # noqa: F401
+
+    def nested(name: str, value: str) -> dict[str, dict[str, float]]:
+        frame = pl.read_parquet(folder / name, columns=["query_id", "doc_id", value])
+        groups = frame.group_by("query_id", maintain_order=True).agg("doc_id", value)
+        return {query: dict(zip(d, v, strict=True)) for query, d, v in groups.iter_rows()}
+
+    return lambda: _evaluate(nested("run.parquet", "score"), nested("qrels.parquet", "grade"))
+
+
+def ranx(folder: Path) -> Callable[[], Means]:
+    import pandas as pd
+    from ranx import Qrels, Run, evaluate
+
+    names = ("ndcg@10", "recall@10-l2", "precision@10-l2", "mrr-l2", "hit_rate@10-l2")
+    # Compiled before the clock starts.
+    few = {f"q{n}": {"a": 1.0, "b": 0.5} for n in range(12)}
+    evaluate(Qrels({q: {"a": 2} for q in few}), Run(few), list(names), return_mean=False)
+
+    def score() -> Means:
+        frames = [pd.read_parquet(folder / name) for name in ("qrels.parquet", "run.parquet")]
+        ids = ["query_id", "doc_id"]
+        frames = [frame.astype(dict.fromkeys(ids, object)) for frame in frames]
+        qrels = Qrels.from_df(frames[0], "query_id", "doc_id", "grade")
+        run = Run.from_df(frames[1], "query_id", "doc_id", "score")
+        found = evaluate(qrels, run, list(names), return_mean=False)
+        return {
+            ours: float(found[theirs].mean()) for ours, theirs in zip(NAMES, names, strict=True)
+        }
+
+    return score
+
+
+def ir_measures(folder: Path) -> Callable[[], Means]:
+    import ir_measures as irm
+    from ir_measures import RR, P, R, Success, nDCG
+
+    asked = (nDCG @ 10, R(rel=2) @ 10, P(rel=2) @ 10, RR(rel=2), Success(rel=2) @ 10)
+
+    def score() -> Means:
+        run = pickle.loads((folder / "run.pickle").read_bytes())
+        qrels = pickle.loads((folder / "qrels.pickle").read_bytes())
+        sums = dict.fromkeys(asked, 0.0)
+        for value in irm.iter_calc(asked, qrels, run):
+            sums[value.measure] += value.value
+        return {ours: sums[m] / len(qrels) for ours, m in zip(NAMES, asked, strict=True)}
+
+    return score
+
+
+CONTENDERS = {
+    f.__name__: f
+    for f in (
+        crucible,
+        crucible_rank,
+        crucible_shuffled,
+        pytrec_eval_pickle,
+        pytrec_eval_parquet,
+        ranx,
+        ir_measures,
+    )
+}
+
+
+def main() -> None:
+    score = CONTENDERS[sys.argv[1]](Path(sys.argv[2]))
+    before, cpu = time.perf_counter(), time.process_time()
+    means = score()
+    report = {
+        "seconds": time.perf_counter() - before,
+        "cpu": time.process_time() - cpu,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "means": means,
+    }
+    sys.stdout.write(json.dumps(report) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Retrieval scores against their peers, each from its own fastest format, loading included.
+
+uv run --group speed pytest -m speed tests/speed/test_retrieval_speed.py -s
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from make_data import write
+
+CONTENDERS = (
+    "crucible",
+    "crucible_rank",
+    "crucible_shuffled",
+    "pytrec_eval_pickle",
+    "pytrec_eval_parquet",
+    "ranx",
+    "ir_measures",
+)
+MUST = {"pytrec_eval": 4.0, "ranx": 8.0, "ir_measures": 10.0}
+"""How many times faster this package has to be."""
+
+ROUNDS = 3
+
+
+def timed(name: str, folder: Path) -> dict[str, Any]:
+    """The fastest of a few runs, each in a process of its own."""
+    command = [sys.executable, str(Path(__file__).parent / "contenders.py"), name, str(folder)]
+    reports = []
+    for _ in range(ROUNDS):
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        reports.append(json.loads(done.stdout.splitlines()[-1]))
+    return min(reports, key=lambda report: report["seconds"])
+
+
+@pytest.mark.speed
+@pytest.mark.parametrize(
+    ("queries", "depth"),
+    [(5_000, 100), (50_000, 100), (5_000, 1_000)],
+    ids=["500k", "5M", "5M-deep"],
+)
+def test_retrieval_scores_are_faster_than_their_peers(
+    tmp_path_factory: pytest.TempPathFactory, queries: int, depth: int
+) -> None:
+    pytest.importorskip("ranx")
+    pytest.importorskip("ir_measures")
+    folder = write(tmp_path_factory.getbasetemp() / f"run-{queries}-{depth}", queries, depth)
+    reports = {name: timed(name, folder) for name in CONTENDERS}
+    ours = reports["crucible"]
+    sys.stdout.write(f"\n{queries * depth:,} rows ({queries:,} queries x {depth:,})\n")
+    for name, report in reports.items():
+        sys.stdout.write(
+            f"{name:22s}{report['seconds']:8.2f} s{report['cpu']:8.2f} s cpu"
+            f"{report['peak_mb']:8.0f} MB{report['seconds'] / ours['seconds']:8.1f} x\n"
+        )
+        assert report["means"] == pytest.approx(ours["means"], abs=1e-6), name
+    assert ours["peak_mb"] < 1000
+    if queries * depth >= 5_000_000:
+        for peer, times in MUST.items():
+            best = min(r["seconds"] for name, r in reports.items() if name.startswith(peer))
+            assert best >= times * ours["seconds"], peer
