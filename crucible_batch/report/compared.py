@@ -136,29 +136,37 @@ def moved(inputs: ReportInputs, catalog: Catalog) -> MovedItems | None:
     better, worse = items.filter(gain > 0), items.filter(gain < 0)
     if better.is_empty() and worse.is_empty():
         return None
-    texts = _Texts(inputs, catalog, name)
+    worst, best = worse.head(SHOWN), better.head(SHOWN)
+    texts = _Texts(inputs, catalog, name, pl.concat([worst["item_id"], best["item_id"]]))
     return MovedItems(
         metric=name,
         title=catalog.title(name),
         why=why,
         n_better=better.height,
         n_worse=worse.height,
-        worse=tuple(texts.moved(row) for row in worse.head(SHOWN).iter_rows(named=True)),
-        better=tuple(texts.moved(row) for row in better.head(SHOWN).iter_rows(named=True)),
+        worse=tuple(map(texts.moved, worst.iter_rows(named=True))),
+        better=tuple(map(texts.moved, best.iter_rows(named=True))),
     )
 
 
 class _Texts:
-    """Questions, answers and other moves of items, looked up by id."""
+    """Questions, answers and other moves of the items shown, looked up by id."""
 
-    def __init__(self, inputs: ReportInputs, catalog: Catalog, focus_metric: str) -> None:
+    def __init__(
+        self, inputs: ReportInputs, catalog: Catalog, focus_metric: str, shown: pl.Series
+    ) -> None:
         self._inputs, self._catalog, self._focus = inputs, catalog, focus_metric
-        golden = inputs.golden_items.sort("revision")
+        is_shown = pl.col("item_id").is_in(shown.implode())
+        golden = inputs.golden_items.filter(is_shown).sort("revision")
         self._questions = dict(golden.select("item_id", "question").iter_rows())
-        headline = [name for name in KPIS if name != focus_metric]
-        self._others = inputs.comparison_items.filter(
-            pl.col("metric").is_in(headline), pl.col("delta") != 0
-        )
+        items = inputs.comparison_items.filter(is_shown)
+        self._deltas = {
+            (metric, item_id): delta
+            for metric, item_id, delta in items.select("metric", "item_id", "delta").iter_rows()
+        }
+        # Sorted downwards, so that the first sample is the one that stays.
+        results = inputs.results.filter(is_shown).sort("sample_index", descending=True)
+        self._results = {(r["run_id"], r["item_id"]): r for r in results.iter_rows(named=True)}
 
     def moved(self, row: Row) -> Moved:
         """An item of `comparison_items` with all that is known of it."""
@@ -176,19 +184,16 @@ class _Texts:
         )
 
     def _also(self, item_id: str) -> str:
-        rows = self._others.filter(pl.col("item_id") == item_id).select("metric", "delta")
-        deltas = dict(rows.iter_rows())
         return ", ".join(
-            f"{self._catalog.title(name)} {words.signed(deltas[name], 2)}"
+            f"{self._catalog.title(name)} {words.signed(delta, 2)}"
             for name in KPIS
-            if name in deltas
+            if name != self._focus and (delta := self._deltas.get((name, item_id)))
         )
 
     def _answer(self, item_id: str, run_id: str) -> str | None:
-        rows = self._inputs.of("results", run_id).filter(pl.col("item_id") == item_id)
-        if rows.is_empty():
+        row = self._results.get((run_id, item_id))
+        if row is None:
             return None
-        row = rows.sort("sample_index").row(0, named=True)
         if row["error"] is not None:
             return f"[error] {shortened(row['error'])}"
         text = shortened(row["answer"] or "")

@@ -85,20 +85,22 @@ def _cell(
 ) -> SliceCell:
     row, paired = metrics.row(metric, *name), deltas.get((*name, metric))
     mean = row["mean"] if row else None
-    has_delta = paired is not None and paired["delta"] is not None
+    decided = paired["verdict"] if paired and paired["verdict"] in DECIDED else None
     return SliceCell(
         metric=metric,
         value=share(mean),
         n_items=_n_items(metrics, name, metric),
         heat=0 if mean is None else min(HEATS - 1, int(HEATS * mean)),
-        delta=Figure(paired["delta"], words.signed(paired["delta"], 2))
-        if paired is not None and has_delta
-        else None,
-        verdict=badge(words.VERDICTS[paired["verdict"]])
-        if paired is not None and paired["verdict"] in DECIDED
-        else None,
-        label=row["ci_label"] if row and mean is not None and row["ci_label"] != "ok" else "",
+        delta=_slice_delta(paired) if paired and paired["delta"] is not None else None,
+        verdict=badge(words.VERDICTS[decided]) if decided else None,
     )
+
+
+def _slice_delta(paired: Row) -> Figure:
+    """The delta on a slice; in parentheses with too few items."""
+    text = words.signed(paired["delta"], 2)
+    few = paired["ci_label"] == "insufficient items"
+    return Figure(paired["delta"], f"({text})" if few else text)
 
 
 def errors(inputs: ReportInputs) -> ErrorClasses | None:

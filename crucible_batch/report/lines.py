@@ -135,8 +135,8 @@ def _remarks(row: Row) -> str:
 
 def _name(row: Row) -> str:
     if row["slice_by"] == "all":
-        return words.visible(row["metric"])
-    return words.visible(f"{row['metric']} {row['slice_by']}={row['slice']}")
+        return words.one_line(row["metric"])
+    return words.one_line(f"{row['metric']} {row['slice_by']}={row['slice']}")
 
 
 def _means(row: Row, metric: Row) -> str:

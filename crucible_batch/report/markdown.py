@@ -166,7 +166,8 @@ def _slices(report: Report) -> str:
         rows.append([f"{plain(row.slice_by)} = {plain(row.slice)}", *cells])
     left = report.slices.n_left_out
     note = f"\n\n{words.count(left, 'smaller tag')} not shown." if left else ""
-    return "## Slices\n\n" + _table(["Slice", *report.slices.titles], rows) + note
+    said = "In parentheses: deltas with insufficient items.\n\n" * bool(report.compared)
+    return f"## Slices\n\n{said}" + _table(["Slice", *report.slices.titles], rows) + note
 
 
 def _errors(report: Report) -> str:

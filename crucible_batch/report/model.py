@@ -179,7 +179,6 @@ class SliceCell:
     heat: int
     delta: Figure | None
     verdict: Badge | None
-    label: str
 
 
 @dataclass(frozen=True)

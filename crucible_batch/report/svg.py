@@ -127,9 +127,9 @@ class Scatter:
 
 def curve_chart(curves: Sequence[Curve]) -> CurveChart:
     """Lay out the curves; the first is the run, its points are marked."""
-    highest = max(point.risk for curve in curves for point in curve.points)
-    step = next(step for step in STEPS if step >= max(highest, 0.05) / 5)
-    top = step * math.ceil(max(highest, step) / step - 1e-9)
+    highest = max(0.05, *(point.risk for curve in curves for point in curve.points))
+    step = next(step for step in STEPS if step >= highest / 5)
+    top = step * math.ceil(highest / step - 1e-9)
     plot = Plot(640, 306, 56, 12, 616, 250, (0.0, 1.0), (0.0, top))
     x_ticks = tuple(Tick(plot.x(k / 5), words.percent(k / 5)) for k in range(6))
     n_ticks = round(top / step)

@@ -184,6 +184,11 @@ def visible(text: str) -> str:
     return text.translate(_PICTURES)
 
 
+def one_line(text: str) -> str:
+    """The visible text on one line."""
+    return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
+
+
 def _pictures() -> dict[int, str]:
     pictures = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
     pictures[0x7F] = "\u2421"
