@@ -65,7 +65,8 @@ def answer_frame(
     per_item = golden.citations.filter(pl.col("kind") == "required")
     required = per_item.group_by("item_id").agg(n_required=pl.col("doc_id").n_unique())
     joined = reduce(lambda frame, part: frame.join(part, on=ON, how="left"), parts, keys)
-    joined = joined.join(required, on="item_id", how="left")
+    graded = grades.group_by("item_id").agg(n_graded=pl.len())
+    joined = joined.join(required, on="item_id", how="left").join(graded, on="item_id", how="left")
     return _complete(joined, _flag_columns(flags)).sort(KEY)
 
 

@@ -71,8 +71,7 @@ CLAIMS = {
 }
 
 CITATIONS = {
-    "n_qrels": _count("judgments of the item, of any grade"),
-    "n_placed": _count("judged documents of the item"),
+    "n_graded": _count("documents of the item that have a grade, whatever the granularity"),
     "n_required": _count("documents the item requires to be cited"),
     "n_cited": _count("distinct documents cited"),
     "cited_relevant": _count("of these, graded at least relevant_at and not forbidden"),
@@ -91,6 +90,8 @@ CONCEPTS = {
 
 CONTEXTS = {
     "retrieval_ran": _flag(True, "retrieval ran for the result"),
+    "n_qrels": _count("judgments of the item, of any grade"),
+    "n_placed": _count("of these, with a target of the granularity"),
     "n_contexts": _count("distinct documents retrieved with a context that is not blank"),
     "n_relevant": _count("documents of the item graded at least relevant_at"),
     "context_relevant": Column(

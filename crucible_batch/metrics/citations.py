@@ -15,13 +15,12 @@ from crucible_batch.metrics.metric import Example, Metric
 from crucible_batch.metrics.nulls import Null
 
 N_CITED = pl.col("n_cited")
-UNANSWERABLE = Null("unanswerable", ~pl.col("answerable") & (pl.col("n_qrels") == 0))
+# Citations are of documents also where chunks are ranked and judged.
+WITHOUT_GRADES = (pl.col("n_qrels") == 0) & (pl.col("n_graded") == 0)
+UNANSWERABLE = Null("unanswerable", ~pl.col("answerable") & WITHOUT_GRADES)
 NO_REQUIRED = Null("no_required_citations", pl.col("n_required") == 0)
 CITED = (*ANSWERED, REPORTED_CITATIONS, Null("no_citations", N_CITED == 0))
-JUDGED = (
-    Null("no_qrels", pl.col("n_qrels") == 0),
-    Null("unplaced", pl.col("n_placed") == 0),
-)
+JUDGED = (Null("no_qrels", WITHOUT_GRADES), Null("unplaced", pl.col("n_graded") == 0))
 ON_JUDGED = (UNANSWERABLE, *CITED, *JUDGED)
 
 
@@ -37,7 +36,7 @@ def citation_precision() -> Metric:
         headline=True,
         summary="Share of cited documents that are relevant and not forbidden; unjudged is not.",
         source="Crucible; ALCE, Gao et al. 2023",
-        example=Example.of(0.5, n_qrels=3, n_placed=3, n_cited=4, cited_judged=3, cited_relevant=2),
+        example=Example.of(0.5, n_graded=3, n_cited=4, cited_judged=3, cited_relevant=2),
     )
 
 
@@ -52,9 +51,7 @@ def citation_precision_judged() -> Metric:
         nulls=(*ON_JUDGED, Null("not_judged", pl.col("cited_judged") == 0)),
         summary="Share of the judged cited documents that are relevant and not forbidden.",
         source="Crucible; judged-only measures, Sakai 2007",
-        example=Example.of(
-            2 / 3, n_qrels=3, n_placed=3, n_cited=4, cited_judged=3, cited_relevant=2
-        ),
+        example=Example.of(2 / 3, n_graded=3, n_cited=4, cited_judged=3, cited_relevant=2),
     )
 
 
@@ -70,7 +67,7 @@ def citation_judged_share() -> Metric:
         better="none",
         summary="Share of cited documents that anybody judged.",
         source="Crucible; ir_measures Judged",
-        example=Example.of(0.75, n_qrels=3, n_placed=3, n_cited=4, cited_judged=3),
+        example=Example.of(0.75, n_graded=3, n_cited=4, cited_judged=3),
     )
 
 

@@ -2,8 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 from answer_run import AnswerRun
+
+from crucible_batch.metrics.answer_frames import answer_frame
+from crucible_batch.metrics.answer_grains import KEY
+from crucible_batch.metrics.citations import citation_precision
+from crucible_batch.metrics.score import score
 
 
 def citing(
@@ -79,3 +85,23 @@ def test_a_document_of_another_result_is_not_retrieved() -> None:
     run.result("q", sample=1, retrieved=["d"], cites=["d"])
     assert run.value("dangling_citation_rate", sample=0) == 1.0
     assert run.value("dangling_citation_rate", sample=1) == 0.0
+
+
+def test_documents_are_judged_also_where_chunks_are_ranked() -> None:
+    run = citing(["d1", "d2"])
+    no_chunk_judged = run.contexts.with_columns(n_qrels=0, n_placed=0, n_relevant=0)
+    assert citation_precision_with(run, no_chunk_judged) == 0.5
+
+
+def test_judgments_of_chunks_nobody_can_place_judge_no_document() -> None:
+    run = citing(["d1"], item={"grades": {}})
+    somewhere = run.contexts.with_columns(n_qrels=pl.lit(2))
+    assert citation_precision_with(run, somewhere) == "unplaced"
+
+
+def citation_precision_with(run: AnswerRun, contexts: pl.DataFrame) -> float | str:
+    frame = answer_frame(
+        run.golden, run.rows, run.run_flags, grades=run.grades, contexts=contexts, relevant_at=2
+    )
+    row = score({"answer": frame}, [citation_precision()], KEY).row(0, named=True)
+    return row["null_reason"] or row["value"]
