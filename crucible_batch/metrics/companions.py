@@ -14,7 +14,7 @@ import polars as pl
 from crucible_batch.exact import exact_mean
 from crucible_batch.metrics.metric import Metric
 from crucible_batch.metrics.ranking_frame import Rankings, columns_read
-from crucible_batch.metrics.retrieval import in_top
+from crucible_batch.metrics.retrieval_terms import in_top
 from crucible_batch.metrics.score import score
 
 COMPANION_COLUMNS = ("n_retrieved", "n_dropped", "judged", "judged_by_llm", "tied")

@@ -16,7 +16,7 @@ from crucible_batch.metrics.answers import no_assertions, total, unjudged
 from crucible_batch.metrics.claims import GROUNDED_SHARE, ON_GROUNDED
 from crucible_batch.metrics.metric import Example, Metric
 from crucible_batch.metrics.nulls import RESULT_NULLS, Null
-from crucible_batch.metrics.retrieval import precisions_at
+from crucible_batch.metrics.retrieval_terms import precisions_at
 
 
 def given(name: str) -> pl.Expr:

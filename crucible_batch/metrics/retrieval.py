@@ -1,12 +1,9 @@
-"""Retrieval metrics over the `ranking` grain, each as trec_eval defines it.
-
-Sums run over the positive gains in rank order, and the ideal goes through the same expression, so
-that a perfect ranking is exactly 1.0.
-"""
+"""Retrieval metrics over the `ranking` grain, each as trec_eval defines it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 
 import polars as pl
 
@@ -14,7 +11,25 @@ from crucible_batch.errors import UnknownNameError
 from crucible_batch.metrics import names
 from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.metric import Example, Metric
-from crucible_batch.metrics.nulls import RESULT_NULLS, Null
+from crucible_batch.metrics.nulls import RESULT_NULLS
+from crucible_batch.metrics.retrieval_terms import (
+    JUDGED,
+    NO_REQUIRED,
+    NOTHING_RETRIEVED,
+    ON_GAIN,
+    ON_JUDGED,
+    ON_RELEVANT,
+    RETRIEVED,
+    UNANSWERABLE,
+    exponential,
+    first,
+    in_top,
+    linear,
+    normalised_gain,
+    precisions_at,
+)
+
+declare = partial(Metric, group="retrieval", grain=RANKING)
 
 KPI_K = 10
 """The cut-off of the headline numbers, of `retrieval_hit_rate` and of `required_doc_recall`."""
@@ -22,78 +37,12 @@ KPI_K = 10
 RELEVANT_AT = 2
 """Default smallest relevant grade: TREC Deep Learning's 0..3 scale, on which 2 is relevant."""
 
-UNANSWERABLE = Null("unanswerable", ~pl.col("answerable") & (pl.col("n_qrels") == 0))
-NO_RELEVANT = Null("no_relevant_judged", (pl.col("n_placed") > 0) & (pl.col("n_relevant") == 0))
-NO_GAIN = Null("no_relevant_judged", (pl.col("n_placed") > 0) & (pl.col("ideal").list.len() == 0))
-NO_REQUIRED = Null("no_required_citations", pl.col("n_required") == 0)
-RETRIEVED = (
-    *RESULT_NULLS,
-    Null("contexts_provided", ~pl.col("retrieval_ran")),
-    Null("not_reported", ~pl.col("retrieval_reported")),
-)
-NOTHING_RETRIEVED = Null("nothing_retrieved", pl.col("n_retrieved") == 0)
-JUDGED = (
-    Null("no_qrels", pl.col("n_qrels") == 0),
-    Null("unplaced", pl.col("n_placed") == 0),
-)
-ON_JUDGED = (UNANSWERABLE, *RETRIEVED, *JUDGED)
-ON_RELEVANT = (UNANSWERABLE, NO_RELEVANT, *RETRIEVED, *JUDGED)
-ON_GAIN = (UNANSWERABLE, NO_GAIN, *RETRIEVED, *JUDGED)
-
-
-def in_top(positions: str, k: int | pl.Expr) -> pl.Expr:
-    """Count the positions of a list column that are at most `k`."""
-    return (pl.col(positions) - k).list.eval(pl.element() <= 0).list.sum()
-
-
-def first(positions: str) -> pl.Expr:
-    """The best position of a list column, null when the list is empty."""
-    return pl.col(positions).list.first()
-
-
-def discounted(gains: pl.Expr, positions: pl.Expr) -> pl.Expr:
-    """Sum of gain / log2(position + 1), in rank order."""
-    return (gains / positions.list.eval((pl.element() + 1).log(2))).list.sum()
-
-
-def precisions_at(positions: pl.Expr) -> pl.Expr:
-    """Sum of the precisions at each of the relevant `positions`, in rank order."""
-    return positions.list.eval(pl.int_range(1, pl.len() + 1) / pl.element()).list.sum()
-
-
-def normalised_gain(gains: Callable[[pl.Expr], pl.Expr], k: int | None) -> pl.Expr:
-    """DCG over the ideal DCG of all judged documents, both cut at `k`, gains from grades."""
-    positions, grades, ideal = pl.col("found"), pl.col("found_grades"), pl.col("ideal")
-    if k is not None:
-        depth = in_top("found", k)
-        positions, grades = positions.list.head(depth), grades.list.head(depth)
-        ideal = ideal.list.head(k)
-    best_positions = ideal.list.eval(pl.int_range(1, pl.len() + 1))
-    return discounted(gains(grades), positions) / discounted(gains(ideal), best_positions)
-
-
-def linear(grades: pl.Expr) -> pl.Expr:
-    """Gain = grade, as trec_eval."""
-    return grades
-
-
-def exponential(grades: pl.Expr) -> pl.Expr:
-    """Gain = 2^grade - 1, scaled by the item's best grade.
-
-    The scale is a power of two, so the quotient is the same to the last bit and a huge grade
-    cannot overflow.
-    """
-    best = pl.col("ideal").list.first()
-    return (grades - best).list.eval(2.0 ** pl.element()) - 2.0 ** (-best)
-
 
 def ndcg(k: int | None = None) -> Metric:
     """Normalised discounted cumulative gain with linear gain."""
-    return Metric(
+    return declare(
         name=at("ndcg", k),
         title=titled("nDCG", k),
-        group="retrieval",
-        grain=RANKING,
         expr=normalised_gain(linear, k),
         nulls=ON_GAIN,
         cut=k,
@@ -106,11 +55,9 @@ def ndcg(k: int | None = None) -> Metric:
 
 def ndcg_exp(k: int) -> Metric:
     """Normalised discounted cumulative gain with exponential gain."""
-    return Metric(
+    return declare(
         name=at("ndcg_exp", k),
         title=f"nDCG@{k} (exponential)",
-        group="retrieval",
-        grain=RANKING,
         expr=normalised_gain(exponential, k),
         nulls=ON_GAIN,
         cut=k,
@@ -122,11 +69,9 @@ def ndcg_exp(k: int) -> Metric:
 
 def precision(k: int) -> Metric:
     """Share of relevant documents among the first `k`, also when fewer were retrieved."""
-    return Metric(
+    return declare(
         name=at("precision", k),
         title=titled("Precision", k),
-        group="retrieval",
-        grain=RANKING,
         expr=in_top("relevant", k) / k,
         nulls=ON_JUDGED,
         cut=k,
@@ -138,11 +83,9 @@ def precision(k: int) -> Metric:
 
 def recall(k: int) -> Metric:
     """Share of all relevant documents that stand among the first `k`."""
-    return Metric(
+    return declare(
         name=at("recall", k),
         title=titled("Recall", k),
-        group="retrieval",
-        grain=RANKING,
         expr=in_top("relevant", k) / pl.col("n_relevant"),
         nulls=ON_RELEVANT,
         cut=k,
@@ -155,11 +98,9 @@ def recall(k: int) -> Metric:
 
 def hit(k: int) -> Metric:
     """1 when any relevant document stands among the first `k`."""
-    return Metric(
+    return declare(
         name=at("hit", k),
         title=titled("Hit", k),
-        group="retrieval",
-        grain=RANKING,
         expr=(first("relevant") <= k).fill_null(value=False),
         nulls=ON_RELEVANT,
         cut=k,
@@ -174,11 +115,9 @@ def mrr(k: int | None = None) -> Metric:
     reciprocal = 1 / first("relevant")
     if k is not None:
         reciprocal = pl.when(first("relevant") <= k).then(reciprocal)
-    return Metric(
+    return declare(
         name=at("mrr", k),
         title=titled("MRR", k),
-        group="retrieval",
-        grain=RANKING,
         expr=reciprocal.fill_null(0.0),
         nulls=ON_RELEVANT,
         cut=k,
@@ -193,11 +132,9 @@ def average_precision(k: int | None = None) -> Metric:
     positions = pl.col("relevant")
     if k is not None:
         positions = positions.list.head(in_top("relevant", k))
-    return Metric(
+    return declare(
         name=at("average_precision", k),
         title=titled("Average precision", k),
-        group="retrieval",
-        grain=RANKING,
         expr=precisions_at(positions) / pl.col("n_relevant"),
         nulls=ON_RELEVANT,
         cut=k,
@@ -209,11 +146,9 @@ def average_precision(k: int | None = None) -> Metric:
 
 def r_precision() -> Metric:
     """Precision after as many documents as the item has relevant ones."""
-    return Metric(
+    return declare(
         name="r_precision",
         title="R-precision",
-        group="retrieval",
-        grain=RANKING,
         expr=in_top("relevant", pl.col("n_relevant")) / pl.col("n_relevant"),
         nulls=ON_RELEVANT,
         summary="Share of relevant documents among the first R, where R is how many there are.",
@@ -227,11 +162,9 @@ def bpref() -> Metric:
     pairs = pl.min_horizontal("n_relevant", "n_nonrelevant").clip(1)
     # Without a judged non-relevant document every term is 1, never 0/0.
     terms = (pl.col("nonrelevant_above") / pairs).list.eval(1 - pl.element().clip(upper_bound=1))
-    return Metric(
+    return declare(
         name="bpref",
         title="bpref",
-        group="retrieval",
-        grain=RANKING,
         expr=terms.list.sum() / pl.col("n_relevant"),
         nulls=ON_RELEVANT,
         summary="Share of judged non-relevant documents that relevant ones are ranked above.",
@@ -244,11 +177,9 @@ def bpref() -> Metric:
 
 def judged(k: int) -> Metric:
     """Share of judged documents among the first `k` retrieved."""
-    return Metric(
+    return declare(
         name=at("judged", k),
         title=titled("Judged", k),
-        group="retrieval",
-        grain=RANKING,
         expr=in_top("judged", k) / pl.col("n_retrieved").clip(upper_bound=k),
         nulls=(UNANSWERABLE, *RETRIEVED, NOTHING_RETRIEVED, *JUDGED),
         cut=k,
@@ -261,11 +192,9 @@ def judged(k: int) -> Metric:
 
 def n_retrieved() -> Metric:
     """Number of distinct documents retrieved."""
-    return Metric(
+    return declare(
         name="n_retrieved",
         title="Documents retrieved",
-        group="retrieval",
-        grain=RANKING,
         expr=pl.col("n_retrieved"),
         nulls=RETRIEVED,
         unit="count",
@@ -279,11 +208,9 @@ def n_retrieved() -> Metric:
 
 def n_relevant() -> Metric:
     """Number of relevant documents of the item."""
-    return Metric(
+    return declare(
         name="n_relevant",
         title="Relevant documents",
-        group="retrieval",
-        grain=RANKING,
         expr=pl.col("n_relevant"),
         nulls=(UNANSWERABLE, *RESULT_NULLS, *JUDGED),
         unit="count",
@@ -297,11 +224,9 @@ def n_relevant() -> Metric:
 
 def n_relevant_retrieved() -> Metric:
     """Number of relevant documents in the whole ranking."""
-    return Metric(
+    return declare(
         name="n_relevant_retrieved",
         title="Relevant documents retrieved",
-        group="retrieval",
-        grain=RANKING,
         expr=pl.col("relevant").list.len(),
         nulls=ON_JUDGED,
         unit="count",
@@ -314,11 +239,9 @@ def n_relevant_retrieved() -> Metric:
 
 def retrieval_hit_rate() -> Metric:
     """1 when a required document stands among the first ten."""
-    return Metric(
+    return declare(
         name="retrieval_hit_rate",
         title="Retrieval hit rate",
-        group="retrieval",
-        grain=RANKING,
         expr=(first("required") <= KPI_K).fill_null(value=False),
         nulls=(NO_REQUIRED, *RETRIEVED),
         headline=True,
@@ -331,11 +254,9 @@ def retrieval_hit_rate() -> Metric:
 
 def required_doc_recall() -> Metric:
     """Share of the required documents that stand among the first ten."""
-    return Metric(
+    return declare(
         name="required_doc_recall",
         title="Required document recall",
-        group="retrieval",
-        grain=RANKING,
         expr=in_top("required", KPI_K) / pl.col("n_required"),
         nulls=(NO_REQUIRED, *RETRIEVED),
         cut=KPI_K,

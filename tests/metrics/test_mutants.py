@@ -10,7 +10,7 @@ import pytest
 from textbook_retrieval import Judged, Scored, mismatches
 
 from crucible_batch.errors import ContractError
-from crucible_batch.metrics import ranking_frame, retrieval, retrieval_scores
+from crucible_batch.metrics import ranking_frame, retrieval, retrieval_scores, retrieval_terms
 from crucible_batch.metrics.ranking_frame import Rankings, Unjudged
 
 LEVEL = 2
@@ -71,14 +71,19 @@ def ideal_of_the_retrieved(*tables: pl.DataFrame, **options: Any) -> Rankings:
     return Rankings(frame=wrong, optimistic={})
 
 
-MUTANTS: dict[str, tuple[Any, str, Any, list[str]]] = {
-    "< for <= at the cut": (retrieval, "in_top", fewer_at_the_cut, CUT),
-    "k + 1": (retrieval, "in_top", one_more_at_the_cut, CUT),
+MUTANTS: dict[str, tuple[tuple[Any, ...], str, Any, list[str]]] = {
+    "< for <= at the cut": ((retrieval, retrieval_terms), "in_top", fewer_at_the_cut, CUT),
+    "k + 1": ((retrieval, retrieval_terms), "in_top", one_more_at_the_cut, CUT),
     # Metrics of the whole list are built on import, before a mutant can be planted in a formula.
-    "wrong discount": (retrieval, "discounted", wrong_discount, GAIN_AT_K),
-    "unjudged as relevant": (retrieval_scores, "ranking_frame", unjudged_as_relevant, BINARY),
-    "threshold 1 for 2": (retrieval_scores, "ranking_frame", threshold_one_too_low, BINARY),
-    "ideal over retrieved only": (retrieval_scores, "ranking_frame", ideal_of_the_retrieved, GAIN),
+    "wrong discount": ((retrieval_terms,), "discounted", wrong_discount, GAIN_AT_K),
+    "unjudged as relevant": ((retrieval_scores,), "ranking_frame", unjudged_as_relevant, BINARY),
+    "threshold 1 for 2": ((retrieval_scores,), "ranking_frame", threshold_one_too_low, BINARY),
+    "ideal over retrieved only": (
+        (retrieval_scores,),
+        "ranking_frame",
+        ideal_of_the_retrieved,
+        GAIN,
+    ),
 }
 
 
@@ -88,8 +93,9 @@ def test_without_a_mutant_the_textbook_agrees() -> None:
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_dies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module, attribute, mutant, touched = MUTANTS[name]
-    monkeypatch.setattr(module, attribute, mutant)
+    modules, attribute, mutant, touched = MUTANTS[name]
+    for module in modules:
+        monkeypatch.setattr(module, attribute, mutant)
     seen = set()
     for metric in touched:
         try:
