@@ -23,7 +23,7 @@ SHOWN = 10
 """Items listed each way."""
 
 LONGEST_ANSWER = 1_000
-"""Characters of an answer that are shown."""
+"""Characters of an answer or a question that are shown."""
 
 
 def compared(inputs: ReportInputs, catalog: Catalog) -> tuple[Compared, ...]:
@@ -171,10 +171,11 @@ class _Texts:
     def moved(self, row: Row) -> Moved:
         """An item of `comparison_items` with all that is known of it."""
         item_id = row["item_id"]
+        question = self._questions.get(item_id)
         answers = [self._answer(item_id, run_id) for run_id in self._inputs.run_ids]
         return Moved(
             item_id=item_id,
-            question=self._questions.get(item_id),
+            question=question and words.shortened(question, LONGEST_ANSWER),
             baseline=self._catalog.figure(self._focus, row["baseline"]),
             candidate=self._catalog.figure(self._focus, row["candidate"]),
             delta=Figure(row["delta"], words.signed(row["delta"])),
@@ -195,13 +196,6 @@ class _Texts:
         if row is None:
             return None
         if row["error"] is not None:
-            return f"[error] {shortened(row['error'])}"
-        text = shortened(row["answer"] or "")
+            return f"[error] {words.shortened(row['error'])}"
+        text = words.shortened(row["answer"] or "", LONGEST_ANSWER)
         return f"[abstained] {text}".rstrip() if row["abstained"] else text or "[blank]"
-
-
-def shortened(text: str) -> str:
-    """The beginning of a text, and how much was left out."""
-    if len(text) <= LONGEST_ANSWER:
-        return text
-    return f"{text[:LONGEST_ANSWER]} … ({len(text) - LONGEST_ANSWER:,} more characters)"

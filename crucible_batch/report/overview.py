@@ -28,11 +28,12 @@ def run_header(inputs: ReportInputs, run_id: str) -> RunHeader:
     """Name, status and counted line of a run."""
     run = inputs.of("runs", run_id).row(0, named=True)
     evaluation = inputs.of("evaluations", run_id).row(0, named=True)
+    reason = evaluation["status_reason"]
     return RunHeader(
         run_id=run_id,
-        label=run["label"],
+        label=run["label"] and words.shortened(run["label"]),
         status=badge(words.STATUSES[evaluation["status"]]),
-        status_reason=evaluation["status_reason"],
+        status_reason=reason and words.shortened(reason),
         counted=words.counted_line(
             evaluation["n_expected"],
             evaluation["n_results"],
@@ -57,7 +58,7 @@ def _tile(
     row = metrics.row(name)
     mean = row["mean"] if row else None
     other = baseline.row(name) if baseline else None
-    notes = list(row["notes"]) if row else []
+    notes = [words.shortened(note) for note in row["notes"]] if row else []
     if name in RANKED_TO_10 and top_k is not None and top_k < 10:
         notes.append(f"the run retrieves {top_k} documents, not 10")
     if row and mean is not None and abs(row["item_mean"] - mean) > 1e-12:

@@ -175,30 +175,32 @@ def counted_line(n_expected: int, n_results: int, n_errored: int, samples_n: int
     )
 
 
-def visible(text: str) -> str:
-    """The text with control and direction-changing characters made visible.
+def shortened(text: str, longest: int = 200) -> str:
+    """The beginning of a text of others, and how much was left out."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]} … ({len(text) - longest:,} more characters)"
 
-    Line feeds and tabs stay; every other control becomes its picture (U+2400 block), a character
-    that reorders or hides its neighbours becomes its code point in angle brackets.
+
+def visible(text: str) -> str:
+    """The text with every control and direction-changing character as its code point.
+
+    Line feeds and tabs stay.
     """
-    return text.translate(_PICTURES)
+    return text.translate(_NAMED)
 
 
 def one_line(text: str) -> str:
     """The visible text on one line."""
-    return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
+    return visible(text).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
 
 
-def _pictures() -> dict[int, str]:
-    pictures = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
-    pictures[0x7F] = "\u2421"
-    tricks = (*range(0x80, 0xA0), 0x061C, *range(0x200B, 0x2010), *range(0x2028, 0x202F))
-    for code in (*tricks, *range(0x2060, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFC)):
-        pictures[code] = f"⟨U+{code:04X}⟩"
+def _named() -> dict[int, str]:
+    controls = {*range(0x20), *range(0x7F, 0xA0)} - {0x09, 0x0A}
     # Zero-width (non-)joiners spell words of many languages and emoji; they reorder nothing.
-    for code in (0x200C, 0x200D):
-        del pictures[code]
-    return pictures
+    tricks = {0x061C, *range(0x200B, 0x2010), *range(0x2028, 0x202F)} - {0x200C, 0x200D}
+    others = {*range(0x2060, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFC)}
+    return {code: f"⟨U+{code:04X}⟩" for code in controls | tricks | others}
 
 
-_PICTURES = _pictures()
+_NAMED = _named()

@@ -11,7 +11,15 @@ import pytest
 from page import Page
 from report_tables import evaluation_row, frame, item, one_run, run_row, two_runs
 
-from crucible_batch.report import Report, ReportInputs, build_report, to_html, to_json, to_markdown
+from crucible_batch.report import (
+    Report,
+    ReportInputs,
+    build_report,
+    to_html,
+    to_json,
+    to_markdown,
+    words,
+)
 
 ATTACKS = {
     "script": "<script>alert(1)</script>",
@@ -94,7 +102,12 @@ def test_markdown_tables_keep_their_columns(text: str) -> None:
 @each_attack
 def test_json_carries_the_text_as_it_is(text: str) -> None:
     report = json.loads(to_json(report_of(text)))
-    assert report["run"]["label"] == text
+    assert report["run"]["label"] == words.shortened(text)
+    assert report["moved"]["worse"][0]["question"].startswith(text[:1_000])
+
+
+def test_no_text_of_others_fills_the_page() -> None:
+    assert len(to_html(report_of("w" * 100_000))) < 150_000
 
 
 @each_attack

@@ -114,9 +114,16 @@ def test_glyphs_of_verdicts_differ_so_that_colour_is_never_alone() -> None:
 
 
 def test_controls_and_direction_overrides_become_visible() -> None:
-    assert words.visible("a\x00b\x1b\u202egnp\u2066\ufeff") == "a␀b␛⟨U+202E⟩gnp⟨U+2066⟩⟨U+FEFF⟩"
+    assert words.visible("a\x00b\x1b\u202egnp\u2066\ufeff") == (
+        "a⟨U+0000⟩b⟨U+001B⟩⟨U+202E⟩gnp⟨U+2066⟩⟨U+FEFF⟩"
+    )
 
 
 def test_ordinary_text_of_any_language_is_left_alone() -> None:
     text = "été\nשלום\tمرحبا न्‍यू 👩‍🔬 x−y"
     assert words.visible(text) == text
+
+
+def test_a_long_text_says_how_much_of_it_is_left_out() -> None:
+    assert words.shortened("abc", 3) == "abc"
+    assert words.shortened("abcd" * 1_000, 4) == "abcd … (3,996 more characters)"
