@@ -47,7 +47,7 @@ def nearest_rank(values: pl.Series, percent: int) -> float | None:
     return float(values.sort().item(math.ceil(percent * len(values) / 100) - 1))
 
 
-def latency_percentile(percent: int) -> RunMetric:
+def latency_percentile(percent: int, example: float) -> RunMetric:
     """A percentile of the latency."""
     return RunMetric(
         name=f"latency_p{percent}",
@@ -66,15 +66,15 @@ def latency_percentile(percent: int) -> RunMetric:
         null_rule="no result reports its latency",
         example=Example(
             rows=tuple({"latency_ms": float(ms)} for ms in (50, 15, 40, 20, 35)),
-            value={50: 35.0}.get(percent, 50.0),
+            value=example,
         ),
     )
 
 
 METRICS: tuple[AnyMetric, ...] = (
     measured("latency_ms", "Latency", "milliseconds", "Milliseconds per result.", 1200.0),
-    latency_percentile(50),
-    latency_percentile(95),
+    latency_percentile(50, 35.0),
+    latency_percentile(95, 50.0),
     measured("prompt_tokens", "Prompt tokens", "tokens", "Tokens sent per result.", 900.0),
     measured(
         "completion_tokens", "Completion tokens", "tokens", "Tokens received per result.", 150.0
