@@ -48,6 +48,15 @@ def test_the_unit_is_decided_once_for_all_metrics() -> None:
     assert {row.unit for row in forced.values()} == {"item"}
 
 
+def test_an_item_that_is_not_paired_moves_no_cluster(compare) -> None:
+    deltas = np.random.default_rng(1).random(40)
+    groups = np.array([3, *np.arange(39) // 5])
+    absent = np.array([np.nan, *np.zeros(39)])
+    row = compare.runs(absent, deltas, clusters=groups)
+    without = compare.deltas(deltas[1:], clusters=groups[1:])
+    assert (row.ci_low, row.ci_high) == (without.ci_low, without.ci_high)
+
+
 def test_names_of_clusters_do_not_matter(compare) -> None:
     numbers = np.arange(10) // 2
     rows = [

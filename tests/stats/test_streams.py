@@ -70,3 +70,8 @@ def test_half_of_the_signs_are_plus() -> None:
     for bit in range(64):
         plus = int(np.count_nonzero(words >> np.uint64(bit) & np.uint64(1)))
         assert abs(plus - 5_000) < 5 * 50
+
+
+def test_more_resamples_than_a_block_share_no_words_between_groups() -> None:
+    first, second = (sign_words(group, BLOCK + 5, seed=1) for group in (0, 1))
+    assert not set(first[BLOCK:].tolist()) & set(second[:5].tolist())
