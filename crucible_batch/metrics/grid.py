@@ -54,11 +54,14 @@ class Grid:
         )
         places = ordered.select("item_id").with_row_index("place")
         members = slices.join(places, on="item_id").sort("slice_by", "slice", "place")
-        groups = members.group_by("slice_by", "slice", maintain_order=True).agg("place")
+        groups = members.group_by("slice_by", "slice", maintain_order=True)
         return Grid(
             keys=ordered.select("item_id").join(samples, how="cross").sort(KEY),
             samples_n=samples_n,
-            slices={(by, name): np.asarray(at, np.int64) for by, name, at in groups.iter_rows()},
+            slices={
+                (str(by), str(name)): inside["place"].to_numpy().astype(np.int64)
+                for (by, name), inside in groups
+            },
             units=_units(ordered["cluster_id"]),
         )
 
