@@ -41,58 +41,22 @@ def companions(
 
     Args:
         rankings: What `result_rankings` built with `companions=True`.
-        scores: Long scores of (at least) these metrics.
+        scores: Long scores of the same results in at least these metrics, as `score` returns them.
         metrics: Retrieval metrics.
         key: Columns that name a result.
 
     Returns:
-        key, metric, n_read (documents within the cut-off), n_judged and n_by_llm of these,
-        is_tied, n_dropped, low, high; sorted by key and metric. n_judged, n_by_llm, low and high
-        are null for a metric that rests on no judgments, is_tied for one without a cut-off, the
-        bounds also for counts.
+        metric, key, n_read (documents within the cut-off), n_judged and n_by_llm of these,
+        is_tied, n_dropped, low, high; metric by metric, sorted by key. n_judged, n_by_llm, low and
+        high are null for a metric that rests on no judgments, is_tied for one without a cut-off,
+        the bounds also for counts.
     """
     asked = list(metrics)
-    facts = pl.concat(_facts(rankings.frame, metric, key) for metric in asked)
-    carried = scores.filter(pl.col("null_reason").is_null()).select(*key, "metric", "value")
-    on = [*key, "metric"]
-    joined = facts.join(carried, on=on, how="inner")
-    joined = joined.join(_optimistic(rankings, asked, key), on=on, how="left")
-    return joined.select(
-        *on,
-        "n_read",
-        "n_judged",
-        "n_by_llm",
-        "is_tied",
-        "n_dropped",
-        # As grade 0 an unjudged document counts as it does in the metric itself.
-        low=pl.when(pl.col("best").is_not_null()).then(pl.min_horizontal("value", "best")),
-        high=pl.when(pl.col("best").is_not_null()).then(pl.max_horizontal("value", "best")),
-    ).sort(on)
-
-
-def _facts(frame: pl.DataFrame, metric: Metric, key: Sequence[str]) -> pl.DataFrame:
-    """Counts within the cut-off of one metric."""
-    depth = pl.col("n_retrieved")
-    if metric.cut is not None:
-        depth = depth.clip(upper_bound=metric.cut)
-    unknown = pl.lit(None, dtype=pl.Int64)
-    judged = by_llm = unknown
-    if rests_on_judgments(metric):
-        judged, by_llm = (
-            in_top(name, pl.col("n_retrieved") if metric.cut is None else metric.cut)
-            for name in ("judged", "judged_by_llm")
-        )
-    tied = pl.lit(None, dtype=pl.Boolean)
-    if metric.cut is not None:
-        tied = pl.col("tied").list.contains(metric.cut)
-    return frame.select(
-        *key,
-        metric=pl.lit(metric.name),
-        n_read=depth.cast(pl.Int64),
-        n_judged=judged.cast(pl.Int64),
-        n_by_llm=by_llm.cast(pl.Int64),
-        is_tied=tied,
-        n_dropped="n_dropped",
+    frame = rankings.frame.sort(key)
+    values = _by_metric(scores)
+    best = _optimistic(rankings, asked, key)
+    return pl.concat(
+        _beside(frame, metric, key, values[metric.name], best.get(metric.name)) for metric in asked
     )
 
 
@@ -101,15 +65,53 @@ def rests_on_judgments(metric: Metric) -> bool:
     return "n_qrels" in columns_read([metric])
 
 
-def _optimistic(rankings: Rankings, metrics: Iterable[Metric], key: Sequence[str]) -> pl.DataFrame:
-    """Values with the unjudged at the top grade: key, metric, best."""
+def _by_metric(scores: pl.DataFrame) -> dict[str, pl.Series]:
+    """The values of every metric, in the order of the results."""
+    parts = scores.select("metric", "value").partition_by("metric", as_dict=True)
+    return {str(name): part["value"] for (name,), part in parts.items()}
+
+
+def _beside(
+    frame: pl.DataFrame,
+    metric: Metric,
+    key: Sequence[str],
+    value: pl.Series,
+    best: pl.Series | None,
+) -> pl.DataFrame:
+    """Companions of one metric, for the results that carry it."""
+    depth, tied = pl.col("n_retrieved"), pl.lit(None, dtype=pl.Boolean)
+    if metric.cut is not None:
+        depth, tied = depth.clip(upper_bound=metric.cut), pl.col("tied").list.contains(metric.cut)
+    judged = by_llm = low = high = pl.lit(None, dtype=pl.Float64)
+    if rests_on_judgments(metric):
+        judged, by_llm = in_top("judged", depth), in_top("judged_by_llm", depth)
+    if best is not None:
+        # As grade 0 an unjudged document counts as it does in the metric itself.
+        low, high = pl.min_horizontal("value", "best"), pl.max_horizontal("value", "best")
+    carried = frame.with_columns(value=value, best=best).filter(pl.col("value").is_not_null())
+    return carried.select(
+        pl.lit(metric.name).alias("metric"),
+        *key,
+        n_read=depth.cast(pl.Int64),
+        n_judged=judged.cast(pl.Int64),
+        n_by_llm=by_llm.cast(pl.Int64),
+        is_tied=tied,
+        n_dropped="n_dropped",
+        low=low,
+        high=high,
+    )
+
+
+def _optimistic(
+    rankings: Rankings, metrics: Iterable[Metric], key: Sequence[str]
+) -> dict[str, pl.Series]:
+    """Values with the unjudged at the top grade, in the order of the results."""
     bounded = [m for m in metrics if rests_on_judgments(m) and m.unit != "count"]
-    parts = [
-        score({m.grain.name: rankings.optimistic[cut] for m in group}, group, key)
-        for cut in dict.fromkeys(m.cut for m in bounded)
-        if (group := [m for m in bounded if m.cut == cut])
-    ]
-    return pl.concat(parts).select(*key, "metric", best="value")
+    found: dict[str, pl.Series] = {}
+    for cut in dict.fromkeys(m.cut for m in bounded):
+        group = [m for m in bounded if m.cut == cut]
+        found |= _by_metric(score({group[0].grain.name: rankings.optimistic[cut]}, group, key))
+    return found
 
 
 def summarise(rows: pl.DataFrame, slices: pl.DataFrame) -> pl.DataFrame:

@@ -148,16 +148,16 @@ def _bucket(
         counts += _required(ranking, required)
     if "tied" in columns:
         counts.append(_lists(ties(ranking), {"tied": pl.col("position")}))
-    judgments = [judged]
+    placed = found(ranking, judged)
+    views = [(judged.select("group", "grade"), placed)]
     if unjudged is not None:
-        judgments += [_judged_at_best(ranking, judged, k, unjudged.grade) for k in unjudged.cuts]
+        missing = _unjudged(ranking, placed, unjudged.grade)
+        views += [_at_best(judged, placed, missing, k) for k in unjudged.cuts]
     return [
         _complete(
-            results,
-            [*counts, _facts(given, relevant_at), _places(found(ranking, given), relevant_at)],
-            columns,
+            results, [*counts, _facts(grades, relevant_at), _places(at, relevant_at)], columns
         )
-        for given in judgments
+        for grades, at in views
     ]
 
 
@@ -200,20 +200,26 @@ def _required(ranking: pl.DataFrame, required: pl.DataFrame) -> list[pl.DataFram
     ]
 
 
-def _judged_at_best(
-    ranking: pl.DataFrame, judged: pl.DataFrame, k: int | None, grade: int
-) -> pl.DataFrame:
-    """The judgments, with the unjudged documents of the first `k` at the top grade."""
-    top = ranking if k is None else ranking.filter(pl.col("position") <= k)
-    missing = top.select("group", "doc").join(judged, on=["group", "doc"], how="anti")
-    assumed = missing.with_columns(grade=pl.lit(grade, dtype=pl.Int64), source=pl.lit("unjudged"))
-    return pl.concat([judged.select(assumed.columns), assumed])
+def _unjudged(ranking: pl.DataFrame, placed: pl.DataFrame, grade: int) -> pl.DataFrame:
+    """Retrieved documents nobody judged, as if they had been given `grade`."""
+    rest = ranking.select("group", "position").join(placed, on=["group", "position"], how="anti")
+    return rest.with_columns(grade=pl.lit(grade, dtype=pl.Int64), source=pl.lit("unjudged"))
 
 
-def _facts(judged: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
+def _at_best(
+    judged: pl.DataFrame, placed: pl.DataFrame, missing: pl.DataFrame, k: int | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Grades and places when the unjudged documents of the first `k` count as judged."""
+    assumed = missing if k is None else missing.filter(pl.col("position") <= k)
+    grades = pl.concat([judged.select("group", "grade"), assumed.select("group", "grade")])
+    places = pl.concat([placed, assumed.select(placed.columns)]).sort("group", "position")
+    return grades, places
+
+
+def _facts(grades: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
     """What the judgments alone say, whatever was retrieved."""
     grade = pl.col("grade")
-    return judged.group_by("group").agg(
+    return grades.group_by("group").agg(
         n_relevant=(grade >= relevant_at).sum().cast(pl.Int64),
         n_nonrelevant=(grade < relevant_at).sum().cast(pl.Int64),
         ideal=grade.filter(grade > 0).sort(descending=True),
