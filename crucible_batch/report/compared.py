@@ -6,6 +6,7 @@ import polars as pl
 
 from crucible_batch.report import words
 from crucible_batch.report.facts import KPIS, Catalog, badge
+from crucible_batch.report.figures import Figure, Pair
 from crucible_batch.report.inputs import ReportInputs
 from crucible_batch.report.lines import (
     Row,
@@ -16,7 +17,7 @@ from crucible_batch.report.lines import (
     interval_text,
     remarks,
 )
-from crucible_batch.report.model import Compared, Figure, HeadToHead, Moved, MovedItems, Pair
+from crucible_batch.report.model import Compared, HeadToHead, Moved, MovedItems
 from crucible_batch.report.verdicts import headline_rows
 
 SHOWN = 10

@@ -9,14 +9,13 @@ import polars as pl
 from crucible_batch.contracts import vocabulary
 from crucible_batch.report import words
 from crucible_batch.report.facts import KPIS, Catalog, Metrics, badge, share
+from crucible_batch.report.figures import Fact, Figure
 from crucible_batch.report.inputs import ReportInputs
 from crucible_batch.report.lines import Row
 from crucible_batch.report.model import (
     Coverage,
     ErrorClass,
     ErrorClasses,
-    Fact,
-    Figure,
     Flow,
     SliceCell,
     SliceRow,

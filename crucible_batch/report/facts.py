@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import polars as pl
 
 from crucible_batch.report import words
+from crucible_batch.report.figures import Badge, Figure
 from crucible_batch.report.inputs import ReportInputs
 from crucible_batch.report.lines import Row, declarations, declared
-from crucible_batch.report.model import Badge, Figure
 
 KPIS = (
     "accuracy",

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 
 from crucible_batch.report import words
-from crucible_batch.report.model import Badge, Bin, Compared, Figure, Moved, MovedItems, Report
+from crucible_batch.report.figures import Badge, Figure
+from crucible_batch.report.model import Bin, Compared, Moved, MovedItems, Report
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&-])")
-_NUMBERED = re.compile(r"^(\d+)([.)])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~@&])")
+_AT_THE_START = re.compile(r"^(\d*)([-+#=.)])")
+_ADDRESS = re.compile(r"(?i)\b(https?|ftp|mailto|www)([:.])")
+"""What many renderers turn into a link by themselves."""
 
 
 def to_markdown(report: Report) -> str:
@@ -40,7 +43,8 @@ def to_markdown(report: Report) -> str:
 def plain(text: str) -> str:
     """Text of others, inert: one line, controls visible, Markdown's characters escaped."""
     one_line = re.sub(r"\s+", " ", words.visible(text)).strip()
-    return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", one_line))
+    escaped = _ADDRESS.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", one_line))
+    return _AT_THE_START.sub(r"\1\\\2", escaped)
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> str:

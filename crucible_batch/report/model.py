@@ -1,41 +1,14 @@
 """The report as plain values: one model that HTML, Markdown and JSON all print.
 
-A `Figure` carries a number and the text it is printed as, so that the three forms cannot disagree.
+Every number is a `Figure`, with the text it is printed as, so that the three forms cannot disagree.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class Figure(NamedTuple):
-    """A number and how it is printed; `value` None is printed as an em dash."""
-
-    value: float | None
-    text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Value and text by name."""
-        return self._asdict()
-
-
-@dataclass(frozen=True)
-class Badge:
-    """Glyph, word and tone (`good`, `bad`, `warn`, `muted`): never colour alone."""
-
-    glyph: str
-    word: str
-    tone: str
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A label, what is true, and a remark."""
-
-    label: str
-    text: str
-    note: str = ""
+from crucible_batch.report.figures import Badge, Fact, Figure, Pair, Point, Tie
 
 
 @dataclass(frozen=True)
@@ -87,24 +60,6 @@ class BadgeNumber:
     figure: Figure
     baseline: Figure | None
     note: str
-
-
-class Point(NamedTuple):
-    """A point of the risk-coverage curve: one answered result."""
-
-    coverage: float
-    risk: float
-    confidence: float
-    item_id: str
-    sample_index: int
-
-
-class Tie(NamedTuple):
-    """Results of one confidence: points first to last, positions from 1."""
-
-    first: int
-    last: int
-    confidence: float
 
 
 @dataclass(frozen=True)
@@ -252,14 +207,6 @@ class MovedItems:
     n_worse: int
     worse: tuple[Moved, ...]
     better: tuple[Moved, ...]
-
-
-class Pair(NamedTuple):
-    """An item of the head-to-head chart."""
-
-    item_id: str
-    baseline: float
-    candidate: float
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,10 @@ import polars as pl
 
 from crucible_batch.report import words
 from crucible_batch.report.facts import KPIS, RANKED_TO_10, Catalog, Metrics, badge, share
+from crucible_batch.report.figures import Figure, Point, Tie
 from crucible_batch.report.inputs import ReportInputs
 from crucible_batch.report.lines import Row
-from crucible_batch.report.model import (
-    BadgeNumber,
-    Bin,
-    BinRow,
-    Curve,
-    CurveStep,
-    Figure,
-    Point,
-    RunHeader,
-    Tie,
-    Tile,
-)
+from crucible_batch.report.model import BadgeNumber, Bin, BinRow, Curve, CurveStep, RunHeader, Tile
 
 
 def run_header(inputs: ReportInputs, run_id: str) -> RunHeader:

@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from crucible_batch.report import words
-from crucible_batch.report.model import BinRow, Compared, Curve, HeadToHead, Point, Tie
+from crucible_batch.report.figures import Point, Tie
+from crucible_batch.report.model import BinRow, Compared, Curve, HeadToHead
 
 MOST_CIRCLES = 300
 """With more marks they are drawn as one path: 2,000 dots cost 20 KiB instead of 200."""
