@@ -151,8 +151,8 @@ def _bucket(
     placed = found(ranking, judged)
     views = [(judged.select("group", "grade"), placed)]
     if unjudged is not None:
-        missing = _unjudged(ranking, placed, unjudged.grade)
-        views += [_at_best(judged, placed, missing, k) for k in unjudged.cuts]
+        every = _at_best(ranking, placed, unjudged.grade)
+        views += [_up_to(k, judged, every) for k in unjudged.cuts]
     return [
         _complete(
             results, [*counts, _facts(grades, relevant_at), _places(at, relevant_at)], columns
@@ -190,30 +190,37 @@ def _counts(rows: pl.DataFrame, ranking: pl.DataFrame) -> pl.DataFrame:
 
 
 def _required(ranking: pl.DataFrame, required: pl.DataFrame) -> list[pl.DataFrame]:
-    """How many documents citations require, and where they stand (a chunk for its document)."""
-    document = "document" if "document" in ranking.columns else "doc"
-    places = ranking.group_by("group", doc=document).agg(pl.col("position").min())
-    placed = found(places.with_columns(pair_hash()), required)
+    """How many documents citations require, and where they stand (the first chunk of each)."""
+    targets = required.with_row_index("target")
+    if "document" in ranking.columns:
+        ranking = ranking.select("group", "position", doc="document").with_columns(pair_hash())
+    placed = found(ranking, targets).unique("target", keep="first", maintain_order=True)
     return [
         required.group_by("group").agg(n_required=pl.len().cast(pl.Int64)),
         _lists(placed, {"required": pl.col("position")}),
     ]
 
 
-def _unjudged(ranking: pl.DataFrame, placed: pl.DataFrame, grade: int) -> pl.DataFrame:
-    """Retrieved documents nobody judged, as if they had been given `grade`."""
-    rest = ranking.select("group", "position").join(placed, on=["group", "position"], how="anti")
-    return rest.with_columns(grade=pl.lit(grade, dtype=pl.Int64), source=pl.lit("unjudged"))
+def _at_best(ranking: pl.DataFrame, placed: pl.DataFrame, grade: int) -> pl.DataFrame:
+    """Every retrieved document, in rank order, the unjudged as if they had `grade`."""
+    on = ["group", "position"]
+    every = ranking.select(on).join(placed, on=on, how="left", maintain_order="left")
+    return every.with_columns(
+        pl.col("grade").fill_null(grade),
+        pl.col("source").fill_null("unjudged"),
+        assumed=pl.col("grade").is_null(),
+    )
 
 
-def _at_best(
-    judged: pl.DataFrame, placed: pl.DataFrame, missing: pl.DataFrame, k: int | None
+def _up_to(
+    k: int | None, judged: pl.DataFrame, every: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Grades and places when the unjudged documents of the first `k` count as judged."""
-    assumed = missing if k is None else missing.filter(pl.col("position") <= k)
-    grades = pl.concat([judged.select("group", "grade"), assumed.select("group", "grade")])
-    places = pl.concat([placed, assumed.select(placed.columns)]).sort("group", "position")
-    return grades, places
+    places = every
+    if k is not None:
+        places = every.filter(~pl.col("assumed") | (pl.col("position") <= k))
+    assumed = places.filter("assumed").select("group", "grade")
+    return pl.concat([judged.select("group", "grade"), assumed]), places
 
 
 def _facts(grades: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
