@@ -1,4 +1,4 @@
-"""The whole job on the example data that ships with the package."""
+"""The whole nightly job on the example data that ships with the package."""
 
 from __future__ import annotations
 
@@ -6,35 +6,36 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from crucible_batch.assemble.example import example_dir
-from crucible_batch.assemble.load import (
-    LoadReport,
-    load_golden,
-    load_qrels,
-    load_run,
+from crucible_batch.assemble.example import AS_OF, example_dir
+from crucible_batch.assemble.nightly import (
+    Night,
+    NightResult,
+    do_night,
+    load_config,
+    parse_as_of,
 )
-from crucible_batch.assemble.load.session import Progress
+from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.settings import template
 from crucible_batch.store import Store
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Demo:
     """What the demo made.
 
     Attributes:
         root: Where its store is.
-        loads: What was loaded.
-        next_commands: Commands worth trying on it.
+        workspace: The workspace it filled.
+        night: What became of the job; a repeat when the store held it already.
     """
 
     root: Path
-    loads: tuple[LoadReport, ...]
-    next_commands: tuple[str, ...]
+    workspace: str
+    night: NightResult
 
 
-def run_demo(root: Path | None = None, *, progress: Progress | None = None) -> Demo:
-    """Load the example into a store.
+def run_demo(root: Path | None = None, *, progress: Progress = quiet) -> Demo:
+    """Do the nightly job on the example.
 
     Args:
         root: Folder of the store; a new temporary folder when None.
@@ -42,18 +43,7 @@ def run_demo(root: Path | None = None, *, progress: Progress | None = None) -> D
     """
     folder = root or Path(tempfile.mkdtemp(prefix="crucible-demo-"))
     store = Store.create(folder, settings_text=template())
-    data = example_dir()
-    loads = [
-        load_golden(store, [data / "golden.jsonl"], progress=progress),
-        load_qrels(store, [data / "qrels.jsonl"], progress=progress),
-        *[load_run(store, [path], progress=progress) for path in sorted(data.glob("runs/*.jsonl"))],
-    ]
-    return Demo(
-        root=store.root,
-        loads=tuple(loads),
-        next_commands=(
-            f'crucible sql --root {store.root} "FROM results LIMIT 3"',
-            f"crucible doctor --root {store.root}",
-            "crucible schema results",
-        ),
-    )
+    config, data = load_config(example_dir() / "nightly.toml")
+    here = config.model_copy(update={"report_dir": str(store.root / "reports")})
+    night = Night(store=store, config=here, folder=data, as_of=parse_as_of(AS_OF))
+    return Demo(root=store.root, workspace=here.workspace, night=do_night(night, progress=progress))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from crucible_batch.cli import contract, demo, load, score, store
+from crucible_batch.cli import compare, contract, demo, load, nightly, score, store
 
 app = typer.Typer(
     name="crucible",
@@ -42,6 +42,9 @@ app.command("demo")(demo.demo)
 app.command("init")(store.init)
 app.add_typer(load.app, name="load")
 app.command("score")(score.score)
+app.command("compare")(compare.compare)
+app.command("report")(compare.report)
+app.command("nightly")(nightly.nightly)
 app.command("sql")(store.sql)
 app.command("metrics")(score.metrics)
 app.command("schema")(contract.schema)

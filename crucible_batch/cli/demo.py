@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from crucible_batch.cli.output import emit, progress, table
+from crucible_batch.cli.nightly import show_night
+from crucible_batch.cli.output import emit, progress
 
 
 def demo(
@@ -16,18 +17,19 @@ def demo(
         typer.Option("--root", help="Keep the store here; a temporary folder if absent."),
     ] = None,
 ) -> None:
-    """Load the example: a golden set, judgments, two real runs, a corpus in two versions."""
+    """Is run B better than run A? The whole nightly job on two real runs of an example."""
     from crucible_batch.assemble.demo import run_demo
 
     with progress("demo") as show:
-        result = run_demo(root, progress=show)
-    rows = [
-        (report.kind, part.table, part.n_accepted, part.n_quarantined)
-        for report in result.loads
-        for part in report.tables
-    ]
-    emit(table(("loaded", "table", "rows", "quarantined"), rows))
-    emit(f"\nstore: {result.root}")
+        done = run_demo(root, progress=show)
+    show_night(done.night)
+    folder = done.root / done.workspace
+    emit(f"tables: {folder}/marts/*/*.parquet, {folder}/lake/*/*.parquet")
     emit("\ntry next:")
-    for command in result.next_commands:
-        emit(f"  {command}")
+    night = done.night
+    for command in (
+        f"crucible compare {night.baseline} {night.candidate} --slice shape",
+        "crucible sql \"FROM error_classes WHERE slice_by = 'all'\"",
+        f"crucible score {night.candidate} --qrel-source llm",
+    ):
+        emit(f"  {command} --root {done.root}")

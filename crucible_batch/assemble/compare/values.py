@@ -68,7 +68,9 @@ def _means(table: Floats) -> Floats:
     if table.shape[1] == 2:  # a sum of two is rounded once by itself
         total = np.where(carried[:, 0], table[:, 0], 0.0) + np.where(carried[:, 1], table[:, 1], 0)
         count = carried.sum(axis=1)
-        return np.divide(total, count, out=np.full(len(table), np.nan), where=count > 0)
+        halves: Floats = np.full(len(table), np.nan)
+        np.divide(total, count, out=halves, where=count > 0)
+        return halves
     means = [exact_mean(row[kept].tolist()) for row, kept in zip(table, carried, strict=True)]
     return np.array([np.nan if mean is None else mean for mean in means], dtype=np.float64)
 

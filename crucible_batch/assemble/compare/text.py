@@ -1,0 +1,72 @@
+"""A comparison as text for a terminal."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from crucible_batch.assemble.compare.run import Comparison
+from crucible_batch.errors import UnknownNameError
+from crucible_batch.metrics import catalog
+from crucible_batch.report import comparison_table, verdict_sentence
+from crucible_batch.report.verdicts import headline_rows
+
+
+def comparison_text(done: Comparison, slice_by: str | None = None) -> str:
+    """The verdict in one sentence, the headline metrics, and one facet if asked for.
+
+    Raises:
+        UnknownNameError: The comparison has no such facet.
+    """
+    known = catalog.to_frame()
+    baseline, candidate = done.baseline.row["run_id"], done.candidate.row["run_id"]
+    headline = pl.DataFrame(headline_rows(done.rows, known), schema=done.rows.schema)
+    lines = [f"{baseline} → {candidate}", verdict_sentence(done.rows, known), ""]
+    lines.append(comparison_table(headline, known))
+    lines += _notes(done)
+    if slice_by is not None:
+        facets = sorted(set(done.rows["slice_by"]) - {"all"})
+        if slice_by not in facets:
+            raise UnknownNameError("facet", slice_by, facets)
+        names = headline["metric"].implode()
+        rows = done.rows.filter((pl.col("slice_by") == slice_by) & pl.col("metric").is_in(names))
+        lines += ["", comparison_table(rows.sort("metric", "slice"), known)]
+    return "\n".join(lines)
+
+
+def _notes(done: Comparison) -> list[str]:
+    """What to know beside the table."""
+    row = done.rows.row(0, named=True)
+    notes = [
+        f"unit: {row['unit']} ({row['n_units']} of them behind the first row), "
+        f"{row['n_resamples']:,} resamples, seed {row['seed']}"
+    ]
+    if row["golden_set_changed"]:
+        notes.append(
+            f"golden set changed: {row['n_content_changed']} items left out, "
+            f"{row['n_only_baseline']} only in the baseline, "
+            f"{row['n_only_candidate']} only in the candidate"
+        )
+    return ["", *notes]
+
+
+def artifact_rows(done: Comparison) -> list[dict[str, str]]:
+    """The headline metrics as rows of text, for tables that other programs show."""
+    known = catalog.to_frame()
+    rows = []
+    for row in headline_rows(done.rows, known):
+        numbers = {
+            name: "—" if row[name] is None else f"{row[name]:.4g}"
+            for name in (
+                "mean_baseline",
+                "mean_candidate",
+                "delta",
+                "ci_low",
+                "ci_high",
+                "p_adjusted",
+            )
+        }
+        verdict = row["verdict"] or f"blocked: {row['blocked_reason']}"
+        rows.append(
+            {"metric": row["metric"], **numbers, "n": str(row["n_pairs"]), "verdict": verdict}
+        )
+    return rows

@@ -1,0 +1,156 @@
+"""The report of a run, alone or against a baseline, from the tables of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import polars as pl
+
+from crucible_batch.assemble.compare import CompareOptions, Comparison, compare_runs
+from crucible_batch.assemble.evaluate import Evaluation, evaluate_run
+from crucible_batch.assemble.progress import Progress, quiet
+from crucible_batch.contracts import TABLES
+from crucible_batch.errors import UsageError
+from crucible_batch.metrics import catalog
+from crucible_batch.report import Report, ReportInputs, build_report, to_html, to_json, to_markdown
+from crucible_batch.settings import load_settings
+from crucible_batch.store import Snapshot, Store
+
+WRITERS = {".html": to_html, ".md": to_markdown, ".json": to_json}
+"""File suffix to the rendering of the one model."""
+
+PER_RUN = (
+    "run_metrics",
+    "risk_coverage",
+    "reliability_bins",
+    "error_classes",
+    "result_metrics",
+    "scores",
+)
+MOVED = 10
+"""Items that moved most, each way, whose answers are shown."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reported:
+    """A report with what it rests on."""
+
+    report: Report
+    comparison: Comparison | None
+
+
+def report_run(
+    store: Store,
+    workspace: str,
+    run_id: str,
+    *,
+    baseline: str | None = None,
+    options: CompareOptions | None = None,
+    as_of: datetime | None = None,
+    progress: Progress = quiet,
+) -> Reported:
+    """Make the report of a run; it is scored, and compared, where that is not done yet.
+
+    Args:
+        store: The store.
+        workspace: Workspace of the runs.
+        run_id: The run reported.
+        baseline: The run it is compared with.
+        options: How it is compared.
+        as_of: The instant the report speaks of.
+        progress: Is told how far it has come.
+
+    Raises:
+        UnknownNameError: No such run or workspace.
+        NotComparableError: The runs share no item.
+    """
+    comparison = None
+    if baseline is None:
+        evaluations = [evaluate_run(store, workspace, run_id, progress=progress)]
+    else:
+        comparison = compare_runs(
+            store, workspace, baseline, run_id, options=options, progress=progress
+        )
+        evaluations = [comparison.candidate.evaluation, comparison.baseline.evaluation]
+    snapshot = store.workspace(workspace).snapshot()
+    ks = load_settings(store.root, workspace).scoring.ks
+    inputs = _inputs(snapshot, evaluations, comparison, as_of, catalog.to_frame(catalog.for_ks(ks)))
+    return Reported(report=build_report(inputs), comparison=comparison)
+
+
+def write_report(report: Report, path: Path) -> Path:
+    """Write a report in the format its suffix names; replaces the file at once.
+
+    Raises:
+        UsageError: The suffix is none of .html, .md and .json.
+    """
+    if path.suffix not in WRITERS:
+        raise UsageError(
+            f"A report cannot be written as {path.suffix or 'a file without suffix'}",
+            fix=f"name a file that ends in {', '.join(WRITERS)}.",
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.new")
+    aside.write_text(WRITERS[path.suffix](report), encoding="utf-8")
+    return aside.replace(path)
+
+
+def _inputs(
+    snapshot: Snapshot,
+    evaluations: Sequence[Evaluation],
+    comparison: Comparison | None,
+    as_of: datetime | None,
+    metric_catalog: pl.DataFrame,
+) -> ReportInputs:
+    ids = [evaluation.row["run_id"] for evaluation in evaluations]
+    rows = [evaluation.row for evaluation in evaluations]
+    tables = {
+        name: pl.concat([one.read(name) for one in evaluations], how="diagonal") for name in PER_RUN
+    }
+    compared = {}
+    if comparison is not None:
+        compared = {"comparisons": comparison.rows, "comparison_items": comparison.items}
+    pinned = {row["golden_set_hash"] for row in rows}
+    members = snapshot.read("golden_set_versions").filter(
+        pl.col("golden_set_hash").is_in(sorted(pinned))
+    )
+    items = snapshot.read("golden_items").join(members, on=["item_id", "revision"], how="semi")
+    runs = snapshot.read("runs").filter(pl.col("run_id").is_in(ids))
+    return ReportInputs(
+        run_id=ids[0],
+        baseline_run_id=ids[1] if len(ids) > 1 else None,
+        runs=runs.drop("_commit").collect(),
+        evaluations=pl.DataFrame(rows, schema=TABLES["evaluations"].schema),
+        metric_catalog=metric_catalog,
+        golden_items=items.drop("_commit").unique("item_id", keep="any").collect(),
+        results=_answers(snapshot, ids, comparison),
+        drift_snapshots=_drift(snapshot, as_of),
+        as_of=as_of,
+        package_version=version("crucible-batch"),
+        **tables,
+        **compared,
+    )
+
+
+def _answers(
+    snapshot: Snapshot, run_ids: Sequence[str], comparison: Comparison | None
+) -> pl.DataFrame:
+    """Results of the items that moved most in any metric; all others would only fill memory."""
+    if comparison is None:
+        return TABLES["results"].empty()
+    moved = comparison.items.filter((pl.col("delta") != 0) & (pl.col("rank") <= 4 * MOVED))
+    ids = moved.select("item_id").unique().lazy()
+    parts = [
+        snapshot.read("results", subject=run_id).join(ids, on="item_id", how="semi")
+        for run_id in run_ids
+    ]
+    return pl.concat(parts).drop("_commit").collect()
+
+
+def _drift(snapshot: Snapshot, as_of: datetime | None) -> pl.DataFrame:
+    rows = snapshot.read("drift_snapshots").drop("_commit")
+    return (rows if as_of is None else rows.filter(pl.col("as_of") <= as_of)).collect()

@@ -1,0 +1,93 @@
+"""`crucible compare` and `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crucible_batch.cli.options import Json, Pin, Root, Workspace, open_store
+from crucible_batch.cli.output import emit, emit_json, progress
+
+if TYPE_CHECKING:
+    from crucible_batch.assemble.compare import Comparison
+
+Judge = Annotated[
+    str | None, typer.Option("--judge", help="Whose verdicts count, where several judged.")
+]
+AllowGoldenChange = Annotated[
+    bool,
+    typer.Option("--allow-golden-change", help="Pair unchanged items of two golden-set versions."),
+]
+
+
+def compare(
+    baseline: Annotated[str, typer.Argument(help="Run compared with.")],
+    candidate: Annotated[str, typer.Argument(help="Run compared.")],
+    slice_by: Annotated[
+        str | None,
+        typer.Option("--slice", help="Also print this facet: question_type, shape, tag, …"),
+    ] = None,
+    unit: Annotated[str, typer.Option("--unit", help="auto, item or cluster.")] = "auto",
+    adjust: Annotated[
+        str | None, typer.Option("--adjust", help="holm, bh or by, for headline metrics.")
+    ] = None,
+    judge: Judge = None,
+    allow_golden_change: AllowGoldenChange = False,
+    pin: Pin = None,
+    root: Root = None,
+    workspace: Workspace = "default",
+    json: Json = False,
+) -> None:
+    """Is CANDIDATE better than BASELINE? Delta, interval, p and verdict per metric."""
+    from crucible_batch.assemble.compare import CompareOptions, compare_runs
+
+    options = CompareOptions(
+        unit=unit, adjust=adjust, judge=judge, allow_golden_change=allow_golden_change
+    )
+    store = open_store(root)
+    with progress("comparing") as show:
+        done = compare_runs(
+            store, workspace, baseline, candidate, options=options, pin=pin, progress=show
+        )
+    if json:
+        for row in done.rows.iter_rows(named=True):
+            emit_json(row)
+    else:
+        show_comparison(done, slice_by)
+    if not done.is_comparable:
+        raise typer.Exit(4)
+
+
+def show_comparison(done: Comparison, slice_by: str | None = None) -> None:
+    """Print a comparison: the sentence, the headline metrics, a facet, where the rest is."""
+    from crucible_batch.assemble.compare.text import comparison_text
+
+    emit(comparison_text(done, slice_by))
+    for name, path in sorted(done.paths.items()):
+        emit(f"{name}: {path}")
+
+
+def report(
+    run: Annotated[str, typer.Argument(help="Id of the run.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="File to write: .html, .md or .json.")
+    ],
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", help="Run it is compared with.")
+    ] = None,
+    judge: Judge = None,
+    allow_golden_change: AllowGoldenChange = False,
+    root: Root = None,
+    workspace: Workspace = "default",
+) -> None:
+    """Write the report of a run: one self-contained page, or Markdown, or JSON."""
+    from crucible_batch.assemble.compare import CompareOptions
+    from crucible_batch.assemble.report import report_run, write_report
+
+    options = CompareOptions(judge=judge, allow_golden_change=allow_golden_change)
+    store = open_store(root)
+    with progress("report") as show:
+        done = report_run(store, workspace, run, baseline=baseline, options=options, progress=show)
+    emit(f"wrote {write_report(done.report, output)}")
