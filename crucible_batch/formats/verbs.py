@@ -95,15 +95,15 @@ def named_table(name: str, verb: Verb) -> str | None:
 def choose_table(path: Path, verb: Verb, columns: Collection[str]) -> str | None:
     """Say which of the verb's tables a file holds.
 
-    The file name decides, unless the columns fit another table and not that one (`runs-7` may well
-    hold results); then the folder's name if the columns fit that table; then the columns if they
-    fit exactly one table.
+    The file name decides; of a name with a suffix only unless the columns fit another table and
+    not that one (`runs-7` may well hold results). Then the folder's name if the columns fit that
+    table; then the columns if they fit exactly one table.
 
     Returns:
         The table's name, or None when several tables or none would fit.
     """
     named = named_table(path.name, verb)
-    if not columns:
+    if not columns or path.name.split(".", maxsplit=1)[0] == named:
         return named
     folder = path.parent.name
     fitting = [name for name in VERB_TABLES[verb] if fits(TABLES[name], columns)]
