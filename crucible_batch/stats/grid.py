@@ -23,7 +23,7 @@ MAX_DENOMINATOR = 5_040
 MAX_LATTICE_SUM = 1_000_000
 _LATTICE_TOLERANCE = 1e-9
 
-_ONE_THREAD = 250_000
+ONE_THREAD = 250_000
 """OpenBLAS multiplies on one thread up to 262,144 products."""
 
 
@@ -162,7 +162,7 @@ def exact_product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDAr
     """
     out = np.zeros((left.shape[0], right.shape[1]))
     n_rows = min(left.shape[0], 128)
-    depth = max(1, _ONE_THREAD // (n_rows * right.shape[1]))
+    depth = max(1, ONE_THREAD // (n_rows * right.shape[1]))
     for row in range(0, left.shape[0], n_rows):
         for place in range(0, left.shape[1], depth):
             piece = left[row : row + n_rows, place : place + depth]

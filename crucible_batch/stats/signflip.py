@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crucible_batch.stats.grid import exact_floats, exact_product, smallest_weights
+from crucible_batch.stats.grid import ONE_THREAD, exact_floats, smallest_weights
 from crucible_batch.stats.streams import UNITS_PER_WORD, sign_words
 
 MEET_IN_THE_MIDDLE = 30
@@ -29,8 +29,8 @@ _BITS = 12
 _SUBSETS = (np.arange(2 ** (_BITS // 2))[:, np.newaxis] >> np.arange(_BITS // 2) & 1).astype(float)
 """Row i holds the bits of i; shape (64, 6)."""
 
-_MANY, _ROWS = 8, 500
-"""From so many tests on one product beats many look-ups; rows of signs at a time."""
+_MANY = 8
+"""From so many tests on one product beats many look-ups."""
 
 
 class SignFlips(NamedTuple):
@@ -217,7 +217,8 @@ def _by_product(
     """Return the same numbers as `_by_lookup`, as one matrix product: faster for many tests."""
     longest = max(values.size for values in sums)
     totals = np.zeros((n_resamples, len(sums)))
-    pluses = np.empty((_ROWS, 64))
+    n_rows = max(1, ONE_THREAD // (64 * len(sums)))
+    pluses = np.empty((n_rows, 64))
     for group, start in enumerate(range(0, longest, UNITS_PER_WORD)):
         words = sign_words(group, n_resamples, seed).astype("<u8", copy=False)
         eights = words.view(np.uint8).reshape(n_resamples, 8)
@@ -225,10 +226,10 @@ def _by_product(
         for column, values in enumerate(sums):
             here = values[start : start + UNITS_PER_WORD]
             columns[: here.size, column] = here
-        for row in range(0, n_resamples, _ROWS):
-            bits = np.unpackbits(eights[row : row + _ROWS], axis=1, bitorder="little")
+        for row in range(0, n_resamples, n_rows):
+            bits = np.unpackbits(eights[row : row + n_rows], axis=1, bitorder="little")
             np.copyto(pluses[: len(bits)], bits)
-            totals[row : row + _ROWS] += exact_product(pluses[: len(bits)], columns)
+            totals[row : row + n_rows] += pluses[: len(bits)] @ columns
     return list(totals.T)
 
 
