@@ -1,23 +1,10 @@
-"""What is generated from declarations: the data dictionary, README blocks, the handbook.
-
-One generator, so that a document cannot drift from the code: `crucible docs --write` writes, a test
-and `crucible docs --check` fail when something is stale.
-"""
+"""What every table promises, in words, for a terminal and for `data/README.md`."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from importlib.resources import files
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crucible_batch.contracts import ALL, Column, Kind, Role, Storage, Table
-from crucible_batch.errors import UnknownNameError, UsageError
-from crucible_batch.settings import described
-
-if TYPE_CHECKING:
-    from crucible_batch.metrics.metric import AnyMetric
 
 TYPE_NAMES = {
     Kind.INT: "Int64",
@@ -37,9 +24,6 @@ ROLES = {
     Role.TRAIL: "Append-only trails",
     Role.OUTPUT: "Outputs",
 }
-MARKER = re.compile(
-    r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end of generated -->)", re.DOTALL
-)
 
 
 def type_name(column: Column) -> str:
@@ -148,155 +132,14 @@ def _markdown(table: Table) -> list[str]:
     for column in table.columns:
         filled = " *Filled.*" if column.filled or column.has_default else ""
         lines.append(
-            f"| `{column.name}` | {type_name(column)} | {_cell(allowed(column))} "
-            f"| {_cell(column.description)}.{filled} |"
+            f"| `{column.name}` | {type_name(column)} | {cell(allowed(column))} "
+            f"| {cell(column.description)}.{filled} |"
         )
     if table.rules:
-        lines += ["", "Rules: " + "; ".join(_cell(rule.description) for rule in table.rules) + "."]
+        lines += ["", "Rules: " + "; ".join(cell(rule.description) for rule in table.rules) + "."]
     return lines
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """Text that may stand in a cell of a Markdown table."""
     return text.replace("|", "\\|")
-
-
-def settings_table() -> str:
-    """Every setting with its default."""
-    rows = [f"| `{name}` | `{default}` | {text} |" for name, default, text in described()]
-    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows]) + "\n"
-
-
-def metric_table() -> str:
-    """Every metric as a Markdown table."""
-    from crucible_batch.metrics import catalog
-
-    lines = ["| metric | what it says | range | better | null when |", "|---|---|---|---|---|"]
-    for metric in catalog.ALL:
-        name = f"**`{metric.name}`**" if metric.headline else f"`{metric.name}`"
-        lines.append(
-            f"| {name} | {_cell(metric.summary)} | {metric_range(metric)} "
-            f"| {metric.better} | {_cell(metric.null_rule)} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def metric_range(metric: AnyMetric) -> str:
-    """The declared range in words."""
-    low, high = ("" if end is None else f"{end:g}" for end in (metric.low, metric.high))
-    return f"{low} to {high}" if low and high else f"from {low}" if low else "any"
-
-
-def metric_overview() -> str:
-    """Every metric with what it says, by family."""
-    from crucible_batch.metrics import catalog
-
-    width = max(len(metric.name) for metric in catalog.ALL)
-    lines: list[str] = []
-    for group in dict.fromkeys(metric.group for metric in catalog.ALL):
-        lines += ["", group] if lines else [group]
-        lines += [
-            f"  {metric.name.ljust(width)}  {metric.summary}"
-            for metric in catalog.ALL
-            if metric.group == group
-        ]
-    return "\n".join([*lines, "", "crucible metrics METRIC prints range, nulls and source."])
-
-
-def describe_metric(metric: AnyMetric) -> str:
-    """The declaration of one metric as text."""
-    judge = "yes: a changed judge blocks its comparison" if metric.uses_judge else "no"
-    facts = {
-        "title": metric.title,
-        "family": metric.group,
-        "unit": metric.unit,
-        "range": metric_range(metric),
-        "better": metric.better,
-        "compared on": f"the {metric.scale} scale",
-        "judge": judge,
-        "null when": metric.null_rule,
-        "source": metric.source,
-    }
-    lines = [f"  {name.ljust(12)} {text}" for name, text in facts.items()]
-    return "\n".join([f"{metric.name}: {metric.summary}", *lines])
-
-
-FILES: dict[str, Callable[[], str]] = {"data/README.md": data_dictionary}
-"""Generated files of a checkout."""
-
-BLOCKS: dict[str, Callable[[], str]] = {"settings": settings_table, "metrics": metric_table}
-"""Generated blocks, between markers, of the README and of the handbook."""
-
-WITH_BLOCKS = ("README.md", "crucible_batch/docs/*.md")
-
-
-def generated(checkout: Path, *, write: bool) -> list[Path]:
-    """Find generated documents that are stale, and write them again if asked to.
-
-    Args:
-        checkout: Root of a checkout of this project.
-        write: Bring them up to date.
-
-    Returns:
-        The stale files, relative to the checkout.
-
-    Raises:
-        UsageError: The folder is no checkout, or a block has an unknown name.
-    """
-    if not (checkout / "crucible_batch").is_dir():
-        raise UsageError(
-            f"{checkout} is no checkout of this project", fix="run it in the project's folder."
-        )
-    wanted = {checkout / name: make() for name, make in FILES.items()}
-    for pattern in WITH_BLOCKS:
-        for path in sorted(checkout.glob(pattern)):
-            wanted[path] = fill_blocks(path.read_text(encoding="utf-8"))
-    stale = [
-        path
-        for path, text in wanted.items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
-    ]
-    if write:
-        for path in stale:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(wanted[path], encoding="utf-8")
-    return [path.relative_to(checkout) for path in stale]
-
-
-def fill_blocks(text: str) -> str:
-    """Put every generated block between its markers.
-
-    Raises:
-        UsageError: A marker names a block that nothing generates.
-    """
-
-    def block(match: re.Match[str]) -> str:
-        name = match["name"]
-        if name not in BLOCKS:
-            raise UnknownNameError("generated block", name, tuple(BLOCKS))
-        return f"{match[1]}{BLOCKS[name]()}{match[3]}"
-
-    return MARKER.sub(block, text)
-
-
-def handbook(topic: str | None) -> str:
-    """A topic of the handbook, or the list of topics.
-
-    Raises:
-        UnknownNameError: There is no such topic.
-    """
-    pages = {
-        page.name.removesuffix(".md"): page.read_text(encoding="utf-8")
-        for page in files("crucible_batch").joinpath("docs").iterdir()
-        if page.name.endswith(".md")
-    }
-    if topic is None:
-        titles = [(name, _title(text)) for name, text in sorted(pages.items())]
-        width = max(len(name) for name, _ in titles)
-        return "\n".join(f"{name.ljust(width)}  {title}" for name, title in titles)
-    if topic not in pages:
-        raise UnknownNameError("topic", topic, sorted(pages))
-    return MARKER.sub(lambda m: m[0][len(m[1]) : -len(m[3])], pages[topic]).rstrip()
-
-
-def _title(page: str) -> str:
-    return page.splitlines()[0].removeprefix("# ")

@@ -47,13 +47,13 @@ def docs(
     ] = False,
 ) -> None:
     """Read the handbook, or keep the generated docs of a checkout true."""
-    from crucible_batch.assemble import dictionary
+    from crucible_batch.assemble.handbook import generated, handbook
 
     if write or check:
-        stale = dictionary.generated(Path.cwd(), write=write)
+        stale = generated(Path.cwd(), write=write)
         for path in stale:
             emit(f"{'wrote' if write else 'stale'}: {path}")
         if check and stale:
             raise typer.Exit(4)
         return
-    emit(dictionary.handbook(topic))
+    emit(handbook(topic))

@@ -74,7 +74,7 @@ def metrics(
     json: Json = False,
 ) -> None:
     """Print the metrics: range, direction, when a value is null, where the formula is from."""
-    from crucible_batch.assemble.dictionary import describe_metric, metric_overview
+    from crucible_batch.assemble.metric_dictionary import describe_metric, metric_overview
     from crucible_batch.metrics import catalog
 
     if name is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from crucible_batch.store.commit import About, Committed, Counts, Plan
 from crucible_batch.store.engine import Engine
 from crucible_batch.store.fingerprint import (
     canonical_json,
@@ -21,6 +20,7 @@ from crucible_batch.store.golden_hash import (
 )
 from crucible_batch.store.layout import file_name, pair_name
 from crucible_batch.store.marts import MartFile, StagedMarts
+from crucible_batch.store.plan import About, Committed, Counts, Plan
 from crucible_batch.store.root import Store
 from crucible_batch.store.snapshot import Snapshot
 from crucible_batch.store.staging import BulkFile

@@ -14,11 +14,12 @@ import polars as pl
 from crucible_batch.contracts import Storage, Table
 from crucible_batch.errors import StoreError, UnknownNameError, UsageError
 from crucible_batch.store import catalog, commit, locks, marts, quarantine, sandbox
-from crucible_batch.store.commit import About, Committed, Decide, Transaction
+from crucible_batch.store.commit import Transaction
 from crucible_batch.store.engine import Engine
 from crucible_batch.store.history import History
 from crucible_batch.store.layout import Layout
 from crucible_batch.store.marts import MartFile, StagedMarts
+from crucible_batch.store.plan import About, Committed, Decide
 from crucible_batch.store.small_files import SmallFiles
 from crucible_batch.store.snapshot import Snapshot
 from crucible_batch.store.staging import BulkFile, StagingArea, stage_pieces

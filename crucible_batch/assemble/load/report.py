@@ -12,7 +12,7 @@ import polars as pl
 from crucible_batch.contracts.conform import META
 from crucible_batch.contracts.reasons import count_reasons, reason_lines
 from crucible_batch.errors import ContractError
-from crucible_batch.store.commit import Counts
+from crucible_batch.store.plan import Counts
 
 KEPT_ROWS = 100_000
 """Rows a quarantine holds in memory; further ones wait on disk."""

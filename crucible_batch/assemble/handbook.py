@@ -1,0 +1,109 @@
+"""The handbook, and the documents that are generated from declarations.
+
+One generator, so that a document cannot drift from the code: `crucible docs --write` writes, a test
+and `crucible docs --check` fail when something is stale.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+from crucible_batch.assemble.dictionary import data_dictionary
+from crucible_batch.assemble.metric_dictionary import metric_table
+from crucible_batch.errors import UnknownNameError, UsageError
+from crucible_batch.settings import described
+
+MARKER = re.compile(
+    r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end of generated -->)", re.DOTALL
+)
+
+
+def settings_table() -> str:
+    """Every setting with its default."""
+    rows = [f"| `{name}` | `{default}` | {text} |" for name, default, text in described()]
+    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows]) + "\n"
+
+
+FILES: dict[str, Callable[[], str]] = {"data/README.md": data_dictionary}
+"""Generated files of a checkout."""
+
+BLOCKS: dict[str, Callable[[], str]] = {"settings": settings_table, "metrics": metric_table}
+"""Generated blocks, between markers, of the README and of the handbook."""
+
+WITH_BLOCKS = ("README.md", "crucible_batch/docs/*.md")
+
+
+def generated(checkout: Path, *, write: bool) -> list[Path]:
+    """Find generated documents that are stale, and write them again if asked to.
+
+    Args:
+        checkout: Root of a checkout of this project.
+        write: Bring them up to date.
+
+    Returns:
+        The stale files, relative to the checkout.
+
+    Raises:
+        UsageError: The folder is no checkout, or a block has an unknown name.
+    """
+    if not (checkout / "crucible_batch").is_dir():
+        raise UsageError(
+            f"{checkout} is no checkout of this project", fix="run it in the project's folder."
+        )
+    wanted = {checkout / name: make() for name, make in FILES.items()}
+    for pattern in WITH_BLOCKS:
+        for path in sorted(checkout.glob(pattern)):
+            wanted[path] = fill_blocks(path.read_text(encoding="utf-8"))
+    stale = [
+        path
+        for path, text in wanted.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    if write:
+        for path in stale:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(wanted[path], encoding="utf-8")
+    return [path.relative_to(checkout) for path in stale]
+
+
+def fill_blocks(text: str) -> str:
+    """Put every generated block between its markers.
+
+    Raises:
+        UsageError: A marker names a block that nothing generates.
+    """
+
+    def block(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in BLOCKS:
+            raise UnknownNameError("generated block", name, tuple(BLOCKS))
+        return f"{match[1]}{BLOCKS[name]()}{match[3]}"
+
+    return MARKER.sub(block, text)
+
+
+def handbook(topic: str | None) -> str:
+    """A topic of the handbook, or the list of topics.
+
+    Raises:
+        UnknownNameError: There is no such topic.
+    """
+    pages = {
+        page.name.removesuffix(".md"): page.read_text(encoding="utf-8")
+        for page in files("crucible_batch").joinpath("docs").iterdir()
+        if page.name.endswith(".md")
+    }
+    if topic is None:
+        titles = [(name, _title(text)) for name, text in sorted(pages.items())]
+        width = max(len(name) for name, _ in titles)
+        return "\n".join(f"{name.ljust(width)}  {title}" for name, title in titles)
+    if topic not in pages:
+        raise UnknownNameError("topic", topic, sorted(pages))
+    return MARKER.sub(lambda m: m[0][len(m[1]) : -len(m[3])], pages[topic]).rstrip()
+
+
+def _title(page: str) -> str:
+    return page.splitlines()[0].removeprefix("# ")
