@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from crucible_batch.assemble.compare.run import CompareOptions, Comparison, compare_runs
+from crucible_batch.assemble.compare.options import CompareOptions
+from crucible_batch.assemble.compare.run import Comparison, compare_runs
 
 __all__ = ["CompareOptions", "Comparison", "compare_runs"]

@@ -11,6 +11,8 @@ from crucible_batch.stats.multiplicity import adjust_pvalues
 
 OVERALL = ("all", "all")
 INSUFFICIENT = "insufficient items"
+UNEQUAL_JUDGING = 0.05
+"""Judged shares that differ by more than this make a retrieval regression doubtful."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,17 +24,20 @@ class Cell:
         metric: Its declaration.
         tested: What the resampling says.
         blocked: Why it gets no verdict.
+        is_declared: Whether range and direction are known; a plugin metric nobody declared is
+            shown with its interval, and not tested.
     """
 
     slice_name: tuple[str, str]
     metric: Declaration
     tested: PairedComparison
     blocked: str | None
+    is_declared: bool = True
 
     @property
     def family(self) -> str | None:
-        """The family its p belongs to; None for a blocked cell or a slice with few items."""
-        if self.blocked is not None:
+        """The family its p belongs to; None for a cell without a test, or a slice of few items."""
+        if self.blocked is not None or not self.is_declared:
             return None
         if self.slice_name == OVERALL:
             return "headline" if self.metric.headline else "overall"
@@ -48,10 +53,11 @@ def with_verdicts(cells: Sequence[Cell], *, adjust: str, min_items: int) -> list
         min_items: Fewest units that allow a verdict.
 
     Returns:
-        The cells in their order. A blocked cell has neither p nor verdict; a slice outside every
-        family keeps its raw p and gets the verdict of too few items.
+        The cells in their order. A blocked cell has neither p nor verdict, one of an undeclared
+        metric no p and the verdict `no_test`. A cell outside every family keeps its raw p and has
+        too few items for a verdict.
     """
-    settled = [_blocked(cell) if cell.blocked is not None else cell for cell in cells]
+    settled = [_without_family(cell) for cell in cells]
     methods: Mapping[str, str] = {"headline": adjust, "overall": "bh", "slices": "bh"}
     for family, method in methods.items():
         places = [
@@ -72,7 +78,7 @@ def with_verdicts(cells: Sequence[Cell], *, adjust: str, min_items: int) -> list
                 min_items=min_items,
             )
             settled[place] = replace(cell, tested=tested)
-    return [_alone(cell) if cell.tested.family is None else cell for cell in settled]
+    return settled
 
 
 def direction(metric: Declaration) -> bool | None:
@@ -80,25 +86,31 @@ def direction(metric: Declaration) -> bool | None:
     return {"higher": True, "lower": False}.get(metric.better)
 
 
-def _blocked(cell: Cell) -> Cell:
-    """Delta and interval stay, p and verdict go."""
-    tested = replace(
-        cell.tested,
-        p_value=None,
-        p_method=None,
-        p_min_attainable=None,
-        p_adjusted=None,
-        verdict=None,
-        negligible=False,
-        ci_p_disagree=False,
-    )
+def is_unequally_judged(
+    tested: PairedComparison, baseline: float | None, candidate: float | None
+) -> bool:
+    """Whether a regression may come from judgments that one run lacks.
+
+    Args:
+        tested: The comparison, with its verdict.
+        baseline: Judged share of the documents the metric read; None: it reads no judgments.
+        candidate: The same of the candidate.
+    """
+    if tested.verdict != "regressed" or baseline is None or candidate is None:
+        return False
+    return abs(candidate - baseline) > UNEQUAL_JUDGING
+
+
+def _without_family(cell: Cell) -> Cell:
+    """The cell as it stands when no family takes it in."""
+    tested = replace(cell.tested, p_adjusted=None, verdict="insufficient_items", negligible=False)
+    if cell.blocked is not None or not cell.is_declared:
+        tested = replace(
+            tested,
+            p_value=None,
+            p_method=None,
+            p_min_attainable=None,
+            verdict="no_test" if cell.blocked is None else None,
+            ci_p_disagree=False,
+        )
     return replace(cell, tested=tested)
-
-
-def _alone(cell: Cell) -> Cell:
-    """A cell in no family has no adjusted p, and so no verdict but that of too few items."""
-    tested = cell.tested
-    verdict = tested.verdict if tested.verdict == "insufficient_items" else None
-    if cell.blocked is None and verdict is None:
-        verdict = "insufficient_items" if tested.n_units == 0 else tested.verdict
-    return replace(cell, tested=replace(tested, p_adjusted=None, verdict=verdict, negligible=False))

@@ -66,6 +66,21 @@ class Matched:
     n_content_changed: int
     golden_set_changed: bool
 
+    @property
+    def is_paired(self) -> pl.Series:
+        """Whether both sides have the item; in the order of `items`."""
+        return self.in_baseline & self.in_candidate
+
+    @property
+    def paired(self) -> pl.Series:
+        """The items of both sides."""
+        return self.items.filter(self.is_paired)
+
+    @property
+    def n_paired(self) -> int:
+        """How many items both sides have."""
+        return int(self.is_paired.sum())
+
 
 def match(baseline: Side, candidate: Side) -> Matched:
     """Pair the items of two pinned versions: those of identical content."""

@@ -10,6 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crucible_batch.exact import exact_mean
+from crucible_batch.stats.comparison import MetricValues
+from crucible_batch.stats.grid import differences
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +51,27 @@ def item_values(scores: pl.LazyFrame, items: pl.Series) -> Iterator[tuple[str, I
     for name in names:
         part = parts.get((name,))
         yield name, _values(part if part is not None else long.clear(), len(items))
+
+
+def item_deltas(
+    metric: MetricValues, in_both: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Which items are paired, and the delta of each: what the comparison tests.
+
+    Args:
+        metric: Values of both runs; shape (n,).
+        in_both: Whether both runs have the item; shape (n,).
+
+    Returns:
+        A mask of shape (n,), and the deltas of the paired items: candidate - baseline, on the log
+        scale ln(candidate) - ln(baseline) of items above 0; differences of rounding size are 0.
+    """
+    least = 0.0 if metric.scale == "log" else -np.inf
+    is_paired = in_both & (metric.baseline > least) & (metric.candidate > least)
+    old, new = metric.baseline[is_paired], metric.candidate[is_paired]
+    if metric.scale == "log":
+        old, new = np.log(old), np.log(new)
+    return is_paired, differences(old, new)
 
 
 def _values(rows: pl.DataFrame, n_items: int) -> ItemValues:

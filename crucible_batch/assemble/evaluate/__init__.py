@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from crucible_batch.assemble.evaluate.options import Options
-from crucible_batch.assemble.evaluate.run import Evaluation, evaluate_run
+from crucible_batch.assemble.evaluate.run import Evaluation, evaluate_at, evaluate_run
 
-__all__ = ["Evaluation", "Options", "evaluate_run"]
+__all__ = ["Evaluation", "Options", "evaluate_at", "evaluate_run"]

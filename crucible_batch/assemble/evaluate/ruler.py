@@ -92,7 +92,7 @@ def load_ruler(snapshot: Snapshot, golden_set_hash: str, grading: Grading) -> Ru
         judged=judged,
         overrides=applying,
         n_unplaced=int(qrels["doc_id"].null_count()),
-        hash=ruler_hash(grades, applying),
+        hash=ruler_hash(grades, document, applying),
     )
 
 
@@ -121,12 +121,24 @@ def load_golden_set(snapshot: Snapshot, golden_set_hash: str) -> Golden:
     return Golden(items=items, assertions=assertions, concepts=concepts, citations=citations)
 
 
-def ruler_hash(grades: pl.DataFrame, overrides: pl.DataFrame) -> str:
-    """SHA-256 over the sorted effective grades and the overrides that apply to the items."""
-    rows = grades.sort(grades.columns).rows()
+def ruler_hash(grades: pl.DataFrame, document_grades: pl.DataFrame, overrides: pl.DataFrame) -> str:
+    """SHA-256 over the sorted effective grades and the overrides that apply to the items.
+
+    With granularity chunk the grades of documents count too: citations are judged by them.
+    """
+    frames = [grades] if "chunk_id" not in grades.columns else [grades, document_grades]
+    rows = [list(row) for frame in frames for row in frame.sort(frame.columns).rows()]
     content = content_fingerprint(overrides, TABLES["judgment_overrides"])
-    return text_sha256(
-        canonical_json({"grades": [list(row) for row in rows], "overrides": content})
+    return text_sha256(canonical_json({"grades": rows, "overrides": content}))
+
+
+def hash_over(ruler: Ruler, ids: pl.Series) -> str:
+    """The name of the part of a ruler that measures some of its items."""
+    wanted = pl.col("query_id").is_in(ids.implode())
+    return ruler_hash(
+        ruler.grades.filter(wanted),
+        ruler.document_grades.filter(wanted),
+        _of_items(ruler.overrides, ids.to_frame("item_id")),
     )
 
 

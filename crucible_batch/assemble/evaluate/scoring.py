@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,8 +64,15 @@ class Scored:
     n_blank_contexts: int
 
 
-def score_bucket(bucket: Bucket, ruler: Ruler, how: How) -> Scored:
-    """Score the results of a bucket with every metric."""
+def score_bucket(bucket: Bucket, ruler: Ruler, how: How, in_wide: Sequence[str]) -> Scored:
+    """Score the results of a bucket with every metric.
+
+    Args:
+        bucket: Items with everything that belongs to them.
+        ruler: What they are measured with.
+        how: What is the same for every bucket.
+        in_wide: Metrics that get a column in the table for people.
+    """
     ids = bucket.golden.items["item_id"].implode()
     grades = ruler.grades.filter(pl.col("query_id").is_in(ids))
     by_document = ruler.document_grades.filter(pl.col("query_id").is_in(ids))
@@ -109,11 +116,14 @@ def score_bucket(bucket: Bucket, ruler: Ruler, how: How) -> Scored:
                 answers, bucket.rows.external_scores, metric.grain
             )
     scores = score(frames, how.metrics, KEY)
+    shown = scores
+    if len(in_wide) < len(how.metrics):
+        shown = scores.filter(pl.col("metric").is_in(in_wide))
     return Scored(
         scores=scores,
         companions=companions(rankings, scores, ranked, KEY),
         outcomes=outcomes,
-        wide=wide_results(scores, answers, taxonomy.classify(answers), _evidence(bucket)),
+        wide=wide_results(shown, answers, taxonomy.classify(answers), _evidence(bucket)),
         counts=run_counts(answers),
         n_blank_contexts=blank.height,
     )
