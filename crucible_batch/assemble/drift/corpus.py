@@ -112,7 +112,7 @@ def corpus_snapshot(
         "as_of": as_of,
         "previous_snapshot_id": None,
         "doc_count": documents.height,
-        **query("orphans", {"entity_mentions": mentioned}).row(0, named=True),
+        **_orphans(mentioned["mentioned"]),
         **churn,
         **_times(documents["source_updated_at"], as_of + clock_skew),
     }
@@ -138,6 +138,12 @@ def _difference(
     churn = query("churn", {"changes": changes}, {"doc_count": documents.height})
     known = changes.filter(pl.col("change") != "rehashed").drop("hash_version")
     return known, churn.row(0, named=True)
+
+
+def _orphans(mentioned: pl.Series) -> dict[str, Any]:
+    n, n_orphans = len(mentioned), int((~mentioned).sum())
+    rate = n_orphans / n if n else None
+    return {"entity_count": n, "orphan_count": n_orphans, "orphan_rate": rate}
 
 
 def _times(source_times: pl.Series, latest: datetime) -> dict[str, Any]:
