@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import source_rules as rules
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "crucible_batch"
 
 
-def load_rules():
-    """The module with the rules; test folders are no packages, so it is loaded by its path."""
-    path = ROOT / "tests" / "support" / "source_rules.py"
-    spec = importlib.util.spec_from_file_location("source_rules", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-rules = load_rules()
 SOURCES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))

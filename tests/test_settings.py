@@ -123,5 +123,3 @@ def test_the_scoring_hash_covers_only_what_scoring_reads():
         ("statistics", "n_resamples", 2_000),
     ):
         assert changed(section, **{name: value}).scoring_hash != base, name
-
-
