@@ -58,7 +58,7 @@ def resolve_baseline(
 
     Raises:
         UnknownNameError: No run or baseline has this name.
-        UsageError: No run has succeeded yet.
+        UsageError: No run has succeeded yet; one that its scoring calls degraded has not.
     """
     if name.startswith(PINNED):
         return _pinned(snapshot, name.removeprefix(PINNED))
@@ -71,6 +71,7 @@ def resolve_baseline(
         pl.col("golden_set") == golden_set,
         pl.col("status") == "succeeded",
         pl.col("run_id") != candidate,
+        ~pl.col("run_id").is_in(_degraded(snapshot)),
     )
     if as_of is not None:
         fitting = fitting.filter(pl.col("finished_at") <= as_of)
@@ -80,6 +81,13 @@ def resolve_baseline(
             fix="load one, or name a baseline.",
         )
     return str(fitting["run_id"][0])
+
+
+def _degraded(snapshot: Snapshot) -> list[str]:
+    """Runs that ended well but lost too many results, as their newest scoring found."""
+    rows = snapshot.read("evaluations").sort("_commit", "seq")
+    newest = rows.group_by("run_id", maintain_order=True).last().collect()
+    return sorted(newest.filter(pl.col("status") == "degraded")["run_id"])
 
 
 def _pinned(snapshot: Snapshot, name: str) -> str:

@@ -12,6 +12,7 @@ import polars as pl
 
 from crucible_batch.assemble.compare import CompareOptions, Comparison, compare_runs
 from crucible_batch.assemble.evaluate import Evaluation, evaluate_run
+from crucible_batch.assemble.evaluate.ruler import load_golden_set
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UsageError
@@ -114,11 +115,8 @@ def _inputs(
     compared = {}
     if comparison is not None:
         compared = {"comparisons": comparison.rows, "comparison_items": comparison.items}
-    pinned = {row["golden_set_hash"] for row in rows}
-    members = snapshot.read("golden_set_versions").filter(
-        pl.col("golden_set_hash").is_in(sorted(pinned))
-    )
-    items = snapshot.read("golden_items").join(members, on=["item_id", "revision"], how="semi")
+    versions = dict.fromkeys(row["golden_set_hash"] for row in rows)
+    items = pl.concat([load_golden_set(snapshot, version).items for version in versions])
     runs = snapshot.read("runs").filter(pl.col("run_id").is_in(ids))
     return ReportInputs(
         run_id=ids[0],
@@ -126,7 +124,8 @@ def _inputs(
         runs=runs.drop("_commit").collect(),
         evaluations=pl.DataFrame(rows, schema=TABLES["evaluations"].schema),
         metric_catalog=metric_catalog,
-        golden_items=items.drop("_commit").unique("item_id", keep="any").collect(),
+        # An item of two versions is shown as the reported run, which comes first, saw it.
+        golden_items=items.unique("item_id", keep="first", maintain_order=True),
         results=_answers(snapshot, ids, comparison),
         drift_snapshots=_drift(snapshot, as_of),
         as_of=as_of,
@@ -148,7 +147,7 @@ def _answers(
         snapshot.read("results", subject=run_id).join(ids, on="item_id", how="semi")
         for run_id in run_ids
     ]
-    return pl.concat(parts).drop("_commit").collect()
+    return pl.concat(parts).drop("_commit").sort(TABLES["results"].key).collect()
 
 
 def _drift(snapshot: Snapshot, as_of: datetime | None) -> pl.DataFrame:

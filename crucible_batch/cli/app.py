@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from crucible_batch.cli import compare, contract, demo, load, nightly, score, store
+from crucible_batch.cli import compare, contract, demo, load, nightly, qrels, score, store
 
 app = typer.Typer(
     name="crucible",
@@ -44,6 +44,7 @@ app.add_typer(load.app, name="load")
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.command("report")(compare.report)
+app.add_typer(qrels.app, name="qrels")
 app.command("nightly")(nightly.nightly)
 app.command("sql")(store.sql)
 app.command("metrics")(score.metrics)

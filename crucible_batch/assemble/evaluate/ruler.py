@@ -71,7 +71,7 @@ def load_ruler(snapshot: Snapshot, golden_set_hash: str, grading: Grading) -> Ru
     golden = load_golden_set(snapshot, golden_set_hash)
     ids = golden.items.select("item_id")
     overrides = snapshot.read("judgment_overrides").drop("_commit").collect()
-    qrels = _judgments(snapshot, ids, overrides, grading)
+    qrels = judgments(snapshot, overrides, grading, ids)
     document = resolve_grades(qrels)
     grades = (
         document
@@ -142,19 +142,31 @@ def hash_over(ruler: Ruler, ids: pl.Series) -> str:
     )
 
 
-def _judgments(
-    snapshot: Snapshot, ids: pl.DataFrame, overrides: pl.DataFrame, grading: Grading
+def judgments(
+    snapshot: Snapshot,
+    overrides: pl.DataFrame,
+    grading: Grading,
+    ids: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Judgments of the items that count, with their newest overrides."""
+    """Judgments that count, with their newest overrides; one row per lane, sorted.
+
+    Args:
+        snapshot: What is visible.
+        overrides: `judgment_overrides`.
+        grading: Which judgments count.
+        ids: item_id of the items wanted; all queries when None.
+    """
     rows = snapshot.read("qrels").drop("_commit")
     if grading.qrel_source != "resolved":
         rows = rows.filter(pl.col("source") == grading.qrel_source)
     if grading.llm_lanes != "all":
         lanes = list(grading.llm_lanes)
         rows = rows.filter((pl.col("source") != "llm") | pl.col("judge").is_in(lanes))
-    queries = ids.lazy().rename({"item_id": "query_id"})
-    judgments = rows.join(queries, on="query_id", how="semi").sort(QREL_KEY).collect()
-    return overridden(judgments, overrides, "qrels", "grade", QREL_KEY, _grade)
+    if ids is not None:
+        queries = ids.lazy().select(query_id="item_id")
+        rows = rows.join(queries, on="query_id", how="semi")
+    lanes_in_order = rows.sort(QREL_KEY).collect()
+    return overridden(lanes_in_order, overrides, "qrels", "grade", QREL_KEY, _grade)
 
 
 def _grade(text: str) -> int:
