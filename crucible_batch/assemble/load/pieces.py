@@ -102,14 +102,12 @@ def _unique(spool: Spool, table: Table, paths: list[Path], tally: Tally) -> list
     Keys are compared by a 64-bit hash first, so that 50 million rows need 400 MB; only rows whose
     hash repeats are looked at in full.
     """
-    hashes = [_hashes(table, path) for path in paths]
-    every = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.uint64)
-    repeated = np.unique(every[1:][every[1:] == every[:-1]])
+    repeated = _repeated_hashes(table, paths)
     if not len(repeated):
         return paths
     suspects, kept = [], []
-    for path, own in zip(paths, hashes, strict=True):
-        hit = pl.Series(np.isin(own, repeated))
+    for path in paths:
+        hit = pl.Series(np.isin(_hashes(table, path), repeated))
         frame = pl.read_parquet(path)
         path.unlink()
         suspects.append(frame.filter(hit))
@@ -118,6 +116,18 @@ def _unique(spool: Spool, table: Table, paths: list[Path], tally: Tally) -> list
     tally.n_already_there += resolved.n_already_there
     kept.append(spool.write(table, keep(resolved, tally)))
     return kept
+
+
+def _repeated_hashes(table: Table, paths: Sequence[Path]) -> np.ndarray:
+    """Hashes of keys that occur more than once in all pieces; memory: 8 bytes per row."""
+    sizes = [pl.scan_parquet(path, glob=False).select(pl.len()).collect().item() for path in paths]
+    every = np.empty(sum(sizes), np.uint64)
+    start = 0
+    for path, size in zip(paths, sizes, strict=True):
+        every[start : start + size] = _hashes(table, path)
+        start += size
+    every.sort()
+    return np.unique(every[1:][every[1:] == every[:-1]])
 
 
 def _hashes(table: Table, path: Path) -> np.ndarray:
