@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from prefect import flow, task
+from prefect import flow
 from prefect.artifacts import create_table_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.futures import wait
-from prefect.task_runners import ThreadPoolTaskRunner
 
 from crucible_batch.assemble.compare import compare_runs as compare_pair
 from crucible_batch.assemble.compare.text import artifact_rows, comparison_text
 from crucible_batch.store import Store
-from flows.retries import TRIES, is_transient
+from flows.retries import TWO_AT_ONCE, retried
 
 
-@task(**TRIES, retry_condition_fn=is_transient, cache_policy=NO_CACHE)
+@retried
 def compare(root: Path, workspace: str, baseline: str, candidate: str) -> str:
     """Compare one pair and publish its table; returns the verdict in words."""
     done = compare_pair(Store.open(root), workspace, baseline, candidate)
@@ -24,7 +22,7 @@ def compare(root: Path, workspace: str, baseline: str, candidate: str) -> str:
     return comparison_text(done)
 
 
-@flow(name="compare-runs", task_runner=ThreadPoolTaskRunner(max_workers=2), log_prints=True)
+@flow(name="compare-runs", task_runner=TWO_AT_ONCE, log_prints=True)
 def compare_runs(
     root: Path, baseline: str, candidates: list[str], workspace: str = "default"
 ) -> dict[str, str]:

@@ -9,31 +9,25 @@ that died is simply run again. `crucible nightly` runs the same steps without a 
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import typer
-from prefect import flow, task, unmapped
+from prefect import flow, unmapped
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.runtime import flow_run
-from prefect.task_runners import ThreadPoolTaskRunner
 
 from crucible_batch.assemble.compare.text import artifact_rows, comparison_text
 from crucible_batch.assemble.example import AS_OF, example_dir
-from crucible_batch.assemble.nightly import Night, load_config, parse_as_of, steps
-from crucible_batch.store import Store
-from flows.retries import TRIES, is_transient
+from crucible_batch.assemble.nightly import Night, alone, open_night, parse_as_of, steps
+from crucible_batch.errors import CrucibleError
+from flows.retries import TWO_AT_ONCE, retried
 
 
-def _night(root: Path, config: Path, as_of: str) -> Night:
-    settings, folder = load_config(config)
-    return Night(store=Store.create(root), config=settings, folder=folder, as_of=parse_as_of(as_of))
-
-
-@task(**TRIES, retry_condition_fn=is_transient, cache_policy=NO_CACHE)
+@retried
 def load_input(root: Path, config: Path, as_of: str, number: int) -> str:
     """Load one input; says where its rows went."""
     report = steps.load_input(_night(root, config, as_of), number)
@@ -41,13 +35,19 @@ def load_input(root: Path, config: Path, as_of: str, number: int) -> str:
     return f"{report.kind}: {accepted:,} rows accepted, {report.n_quarantined:,} quarantined"
 
 
-@task(**TRIES, retry_condition_fn=is_transient, cache_policy=NO_CACHE)
+@retried
 def score_run(root: Path, config: Path, as_of: str, run_id: str) -> bool:
     """Score one run; False if its evaluation is current."""
     return steps.score(_night(root, config, as_of), run_id)
 
 
-@task(**TRIES, retry_condition_fn=is_transient, cache_policy=NO_CACHE)
+@retried
+def snapshot_corpus(root: Path, config: Path, as_of: str) -> str | None:
+    """Fingerprint the newest complete corpus version."""
+    return steps.snapshot_corpus_of(_night(root, config, as_of))
+
+
+@retried
 def compare(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> str:
     """Compare the candidate with the baseline; publishes the table; returns the verdict."""
     done = steps.compare(_night(root, config, as_of), baseline, candidate)
@@ -55,29 +55,23 @@ def compare(root: Path, config: Path, as_of: str, baseline: str, candidate: str)
     return comparison_text(done)
 
 
-@task(**TRIES, retry_condition_fn=is_transient, cache_policy=NO_CACHE)
-def snapshot_corpus(root: Path, config: Path, as_of: str) -> str | None:
-    """Fingerprint the newest complete corpus version."""
-    return steps.snapshot_corpus_of(_night(root, config, as_of))
-
-
-@task(**TRIES, retry_condition_fn=is_transient, cache_policy=NO_CACHE)
+@retried
 def report(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> Path:
     """Write the page of the night and publish it as Markdown."""
     night = _night(root, config, as_of)
-    create_markdown_artifact(
-        key="report", markdown=steps.report_markdown(night, baseline, candidate)
-    )
-    return steps.write_reports(night, baseline, candidate)
+    made = steps.make_report(night, baseline, candidate)
+    page = steps.write_page(night, candidate, made)
+    create_markdown_artifact(key="report", markdown=steps.report_markdown(made))
+    return page
 
 
-@task(**TRIES, retry_condition_fn=is_transient, cache_policy=NO_CACHE)
+@retried
 def record(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> None:
     """Write the row of the night, its last step."""
     steps.record(_night(root, config, as_of), baseline, candidate)
 
 
-@flow(name="nightly", task_runner=ThreadPoolTaskRunner(max_workers=2), log_prints=True)
+@flow(name="nightly", task_runner=TWO_AT_ONCE, log_prints=True)
 def nightly(root: Path, config: Path, as_of: str | None = None) -> dict[str, Any]:
     """Do a night, once: a second run of it is a no-op that says so.
 
@@ -89,47 +83,63 @@ def nightly(root: Path, config: Path, as_of: str | None = None) -> dict[str, Any
     Returns:
         as_of, baseline, candidate and report; candidate is null when there was no new run.
     """
-    instant = as_of or _scheduled_start().isoformat()
-    night = _night(root, config, instant)
-    steps.finish_open_moves(night)
-    if row := steps.done_already(night):
-        print(f"the night of {instant} is done already: {row['candidate_run_id']} (no-op)")
-        return _outcome(instant, row["baseline_run_id"], row["candidate_run_id"], None)
+    instant = parse_as_of(as_of) if as_of else _scheduled_start()
+    night = open_night(root, config, instant)
+    with alone(night):
+        steps.finish_open_moves(night)
+        if row := steps.done_already(night):
+            candidate = row["candidate_run_id"]
+            print(f"the night of {instant} is done already: {candidate} (no-op)")
+            return _outcome(night, row["baseline_run_id"], candidate)
+        return _steps(night, root, config)
+
+
+def _steps(night: Night, root: Path, config: Path) -> dict[str, Any]:
+    as_of = night.as_of.isoformat()
     for number in range(len(night.config.inputs)):  # in order: later inputs rest on earlier ones
-        print(load_input(root, config, instant, number))
+        print(load_input(root, config, as_of, number))
     runs = steps.runs_to_score(night)
-    score_run.map(unmapped(root), unmapped(config), unmapped(instant), runs).result()
-    baseline = steps.baseline_run(night)
-    candidate = steps.candidate_run(night, baseline)
-    if moved := snapshot_corpus(root, config, instant):
+    score_run.map(unmapped(root), unmapped(config), unmapped(as_of), runs).result()
+    if moved := snapshot_corpus(root, config, as_of):
         print(moved)
-    if candidate is None:
-        print(f"no new run of {night.config.golden_set} to judge as of {instant}")
-        return _outcome(instant, baseline, None, None)
-    print(compare(root, config, instant, baseline, candidate))
-    page = report(root, config, instant, baseline, candidate)
-    record(root, config, instant, baseline, candidate)
-    print(f"report: {page}")
-    return _outcome(instant, baseline, candidate, page)
+    baseline, candidate = steps.choose_runs(night)
+    if baseline is None or candidate is None:
+        print(steps.why_no_candidate(night))
+        return _outcome(night, baseline, None)
+    print(compare(root, config, as_of, baseline, candidate))
+    print(f"report: {report(root, config, as_of, baseline, candidate)}")
+    record(root, config, as_of, baseline, candidate)
+    return _outcome(night, baseline, candidate)
+
+
+def _night(root: Path, config: Path, as_of: str) -> Night:
+    return open_night(root, config, parse_as_of(as_of))
 
 
 def _scheduled_start() -> datetime:
     return flow_run.scheduled_start_time or datetime.now(UTC)
 
 
-def _outcome(
-    as_of: str, baseline: str | None, candidate: str | None, page: Path | None
-) -> dict[str, Any]:
-    shown = None if page is None else str(page)
-    return {"as_of": as_of, "baseline": baseline, "candidate": candidate, "report": shown}
+def _outcome(night: Night, baseline: str | None, candidate: str | None) -> dict[str, Any]:
+    page = None if candidate is None else str(night.report_path(candidate))
+    instant = night.as_of.isoformat()
+    return {"as_of": instant, "baseline": baseline, "candidate": candidate, "report": page}
 
 
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+@app.command()
 def main(root: Path | None = None, config: Path | None = None, as_of: str | None = None) -> None:
-    """Run the flow once; without arguments on the example, in a temporary store."""
+    """Run the flow once; without a configuration on the example, without a root in a new store."""
     if config is None:
         config, as_of = example_dir() / "nightly.toml", as_of or AS_OF
-    nightly(root or Path(tempfile.mkdtemp(prefix="crucible-nightly-")), config, as_of)
+    try:
+        nightly(root or Path(tempfile.mkdtemp(prefix="crucible-nightly-")), config, as_of)
+    except CrucibleError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(error.exit_code) from None
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

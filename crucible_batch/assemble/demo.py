@@ -7,16 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crucible_batch.assemble.example import AS_OF, example_dir
-from crucible_batch.assemble.nightly import (
-    Night,
-    NightResult,
-    do_night,
-    load_config,
-    parse_as_of,
-)
+from crucible_batch.assemble.nightly import NightResult, do_night, open_night, parse_as_of
 from crucible_batch.assemble.progress import Progress, quiet
-from crucible_batch.settings import template
-from crucible_batch.store import Store
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,10 +32,12 @@ def run_demo(root: Path | None = None, *, progress: Progress = quiet) -> Demo:
     Args:
         root: Folder of the store; a new temporary folder when None.
         progress: Is told how far it has come.
+
+    Raises:
+        StoreError: The root is a file.
+        ConflictError: The store holds other rows under the ids of the example.
     """
     folder = root or Path(tempfile.mkdtemp(prefix="crucible-demo-"))
-    store = Store.create(folder, settings_text=template())
-    config, data = load_config(example_dir() / "nightly.toml")
-    here = config.model_copy(update={"report_dir": str(store.root / "reports")})
-    night = Night(store=store, config=here, folder=data, as_of=parse_as_of(AS_OF))
-    return Demo(root=store.root, workspace=here.workspace, night=do_night(night, progress=progress))
+    night = open_night(folder, example_dir() / "nightly.toml", parse_as_of(AS_OF))
+    done = do_night(night, progress=progress)
+    return Demo(root=night.store.root, workspace=night.workspace, night=done)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crucible_batch.cli.options import Root, open_store
-from crucible_batch.cli.output import emit, progress, table
+from crucible_batch.cli.options import Json, Root, open_store
+from crucible_batch.cli.output import emit, emit_json, progress, table
 
 if TYPE_CHECKING:
     from crucible_batch.assemble.load import LoadReport
@@ -21,22 +21,46 @@ def nightly(
     ] = Path("nightly.toml"),
     as_of: Annotated[
         str | None,
-        typer.Option("--as-of", help="A date (its end) or an instant with a zone; now if absent."),
+        typer.Option(
+            "--as-of",
+            help="A date (its end), an instant with a zone, or dates A..B; now if absent.",
+            show_default=False,
+        ),
     ] = None,
     root: Root = None,
+    workspace: Annotated[
+        str | None,
+        typer.Option(
+            "--workspace",
+            envvar="CRUCIBLE_WORKSPACE",
+            help="Workspace within the store, if the configuration does not say.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
 ) -> None:
-    """Load, score, compare with the baseline, snapshot the corpus, report; once per night."""
+    """Load, score, compare with the baseline, snapshot the corpus, report; once per night.
+
+    Exits with 3 when there is no new run to judge; of several nights the last one counts.
+    """
     from datetime import UTC, datetime
 
-    from crucible_batch.assemble.nightly import parse_as_of, run_night
+    from crucible_batch.assemble.nightly import do_night, open_night, parse_nights
 
-    instant = datetime.now(UTC) if as_of is None else parse_as_of(as_of)
-    store = open_store(root)
-    with progress("nightly") as show:
-        night = run_night(store, config, instant, progress=show)
-    show_night(night)
-    if night.exit_code:
-        raise typer.Exit(night.exit_code)
+    instants = (datetime.now(UTC),) if as_of is None else parse_nights(as_of)
+    folder = open_store(root).root
+    code = 0
+    for instant in instants:
+        night = open_night(folder, config, instant, workspace)
+        with progress(f"night of {instant:%Y-%m-%d %H:%M} UTC") as show:
+            done = do_night(night, until_now=as_of is None, progress=show)
+        if json:
+            emit_json(done.to_dict())
+        else:
+            show_night(done)
+        code = done.exit_code
+    if code:
+        raise typer.Exit(code)
 
 
 def show_night(night: NightResult) -> None:
@@ -48,14 +72,15 @@ def show_night(night: NightResult) -> None:
             f"the night of {night.as_of:%Y-%m-%d %H:%M} UTC is done already: "
             f"{night.baseline} → {night.candidate} (no-op)"
         )
-        return
     if night.loads:
         emit(table(("loaded", "rows", "quarantined", "already there"), _loaded(night.loads)))
+        for line in _put_aside(night.loads):
+            emit(line)
         emit("")
-    if night.comparison is None:
-        emit(f"no new run to judge as of {night.as_of:%Y-%m-%d %H:%M} UTC")
-    else:
+    if night.comparison is not None:
         emit(comparison_text(night.comparison))
+    if night.why_none is not None:
+        emit(night.why_none)
     if night.corpus is not None:
         emit(night.corpus)
     if night.report is not None:
@@ -72,3 +97,9 @@ def _loaded(loads: tuple[LoadReport, ...]) -> list[tuple[object, ...]]:
             counts[1] += part.n_quarantined
             counts[2] += part.n_already_there
     return [(name, *counts) for name, counts in totals.items()]
+
+
+def _put_aside(loads: tuple[LoadReport, ...]) -> list[str]:
+    """Why rows were put aside, and where they are."""
+    reasons = [f"quarantined: {line}" for load in loads for line in load.reasons]
+    return reasons + [f"quarantine file: {path}" for load in loads for path in load.quarantine]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,8 @@ from typing import Any
 from crucible_batch.assemble.compare import Comparison
 from crucible_batch.assemble.load import LoadReport
 from crucible_batch.assemble.nightly import steps
-from crucible_batch.assemble.nightly.config import load_config
-from crucible_batch.assemble.nightly.steps import Night
+from crucible_batch.assemble.nightly.night import Night, alone
 from crucible_batch.assemble.progress import Progress, quiet
-from crucible_batch.store import Store
 
 NOTHING_TO_JUDGE = 3
 """Exit code of a night without a candidate: inconclusive."""
@@ -30,9 +28,10 @@ class NightResult:
         scored: Runs that were scored now.
         baseline: Run compared with.
         candidate: Run judged; None: there was no new one.
-        comparison: The comparison of the two.
+        why_none: Why there is no candidate, in words.
+        comparison: The comparison of the two; None for a repeat.
         corpus: What the corpus snapshot says, in words; None without a corpus.
-        report: The page.
+        report: The page, if it is there.
         exit_code: 0, or 3 without a candidate.
     """
 
@@ -42,63 +41,84 @@ class NightResult:
     scored: tuple[str, ...] = ()
     baseline: str | None = None
     candidate: str | None = None
+    why_none: str | None = None
     comparison: Comparison | None = None
     corpus: str | None = None
     report: Path | None = None
     exit_code: int = 0
 
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain values for JSON."""
+        return {
+            "as_of": self.as_of.isoformat(),
+            "is_repeat": self.is_repeat,
+            "loads": [load.to_dict() for load in self.loads],
+            "scored": list(self.scored),
+            "baseline": self.baseline,
+            "candidate": self.candidate,
+            "why_none": self.why_none,
+            "comparison_id": None if self.comparison is None else self.comparison.comparison_id,
+            "corpus": self.corpus,
+            "report": None if self.report is None else str(self.report),
+            "exit_code": self.exit_code,
+        }
 
-def run_night(
-    store: Store, config: Path, as_of: datetime, *, progress: Progress = quiet
-) -> NightResult:
+
+def do_night(night: Night, *, until_now: bool = False, progress: Progress = quiet) -> NightResult:
     """Do a night, or find that it is done.
 
     Args:
-        store: The store.
-        config: Path of the nightly.toml.
-        as_of: The instant the night speaks of, UTC.
+        night: The night.
+        until_now: It speaks of the moment after its inputs are loaded instead of `as_of`, so that
+            a run that does not say when it finished is judged by the night that loads it.
         progress: Is told how far it has come.
 
     Raises:
         CrucibleError: What any step raises; the night can be started again.
     """
-    settings, folder = load_config(config)
-    return do_night(
-        Night(store=store, config=settings, folder=folder, as_of=as_of), progress=progress
+    with alone(night, progress):
+        steps.finish_open_moves(night)
+        if row := steps.done_already(night):
+            return repeated(night, row["baseline_run_id"], row["candidate_run_id"])
+        return _do(night, until_now=until_now, progress=progress)
+
+
+def repeated(night: Night, baseline: str | None, candidate: str) -> NightResult:
+    """The result of a night that was done before."""
+    page = night.report_path(candidate)
+    return NightResult(
+        as_of=night.as_of,
+        is_repeat=True,
+        baseline=baseline,
+        candidate=candidate,
+        report=page if page.is_file() else None,
     )
 
 
-def do_night(night: Night, *, progress: Progress = quiet) -> NightResult:
-    """Do the steps of a night in order; see `run_night`."""
-    steps.finish_open_moves(night)
-    if row := steps.done_already(night):
-        return NightResult(
-            as_of=night.as_of,
-            is_repeat=True,
-            baseline=row["baseline_run_id"],
-            candidate=row["candidate_run_id"],
-        )
+def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
     loads = tuple(
         steps.load_input(night, number, progress=progress)
         for number in range(len(night.config.inputs))
     )
+    if until_now:
+        night = replace(night, as_of=night.opened().now())
     runs = steps.runs_to_score(night)
     scored = tuple(run for run in runs if steps.score(night, run, progress=progress))
-    baseline = steps.baseline_run(night)
-    candidate = steps.candidate_run(night, baseline)
+    progress("looking at the corpus")
     corpus = steps.snapshot_corpus_of(night)
+    baseline, candidate = steps.choose_runs(night)
     done: dict[str, Any] = {
         "as_of": night.as_of,
         "loads": loads,
         "scored": scored,
+        "baseline": baseline,
         "corpus": corpus,
     }
-    if candidate is None:
-        return NightResult(**done, baseline=baseline, exit_code=NOTHING_TO_JUDGE)
+    if baseline is None or candidate is None:
+        why = steps.why_no_candidate(night)
+        return NightResult(**done, why_none=why, exit_code=NOTHING_TO_JUDGE)
     comparison = steps.compare(night, baseline, candidate, progress=progress)
     progress("writing the report")
-    report = steps.write_reports(night, baseline, candidate)
+    page = steps.write_page(night, candidate, steps.make_report(night, baseline, candidate))
     steps.record(night, baseline, candidate)
-    return NightResult(
-        **done, baseline=baseline, candidate=candidate, comparison=comparison, report=report
-    )
+    return NightResult(**done, candidate=candidate, comparison=comparison, report=page)

@@ -6,15 +6,13 @@ that is done is a no-op.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+import glob
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from crucible_batch.assemble.baselines import finished_runs, resolve_baseline
+from crucible_batch.assemble.baselines import LATEST, finished_runs, resolve_baseline
 from crucible_batch.assemble.compare import Comparison, compare_runs
 from crucible_batch.assemble.drift import snapshot_corpus
 from crucible_batch.assemble.evaluate import evaluate_run
@@ -25,97 +23,71 @@ from crucible_batch.assemble.load import (
     load_qrels,
     load_run,
 )
-from crucible_batch.assemble.nightly.config import Input, NightlyConfig
+from crucible_batch.assemble.nightly.config import CorpusInput, GoldenInput, QrelsInput
+from crucible_batch.assemble.nightly.night import Night
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.assemble.report import report_run, write_report
 from crucible_batch.contracts import TABLES
-from crucible_batch.errors import UsageError
-from crucible_batch.report import to_markdown
-from crucible_batch.store import Plan, Snapshot, Store, combined_hash, file_name
+from crucible_batch.report import Report, to_markdown
+from crucible_batch.store import Plan, Snapshot, combined_hash
 
 NIGHTLY = TABLES["nightly"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Night:
-    """A night to be done.
-
-    Attributes:
-        store: The store.
-        config: What to do.
-        folder: Folder that paths of the configuration are relative to.
-        as_of: The instant the night speaks of, UTC.
-    """
-
-    store: Store
-    config: NightlyConfig
-    folder: Path
-    as_of: datetime
-
-    @property
-    def workspace(self) -> str:
-        """Where it happens."""
-        return self.config.workspace
-
-
-def parse_as_of(text: str) -> datetime:
-    """Read an instant; a date means its end, 00:00 UTC of the next day.
-
-    Raises:
-        UsageError: It is neither, or has no time zone.
-    """
-    try:
-        if len(text) == len("2026-01-31"):
-            next_day = date.fromisoformat(text) + timedelta(days=1)
-            return datetime(next_day.year, next_day.month, next_day.day, tzinfo=UTC)
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(
-            f"{text!r} is no date and no instant",
-            fix="write it as 2026-05-01 or 2026-05-01T03:00:00Z.",
-        ) from None
-    if instant.tzinfo is None:
-        raise UsageError(f"{text!r} has no time zone", fix=f"write it as {text}Z.")
-    return instant.astimezone(UTC)
-
-
 def finish_open_moves(night: Night) -> tuple[str, ...]:
     """Publish marts that a crash left between their commit and their rename."""
-    if night.workspace not in night.store.workspaces():
-        return ()
-    return night.store.workspace(night.workspace).finish_moves()
+    return night.opened().finish_moves()
+
+
+def done_already(night: Night) -> dict[str, Any] | None:
+    """The `nightly` row of this night, if it is done."""
+    rows = _nights(night.opened().snapshot(), night).filter(pl.col("as_of") == night.as_of)
+    return rows.row(0, named=True) if rows.height else None
 
 
 def load_input(night: Night, number: int, *, progress: Progress = quiet) -> LoadReport:
     """Load the input of this number."""
-    source: Input = night.config.inputs[number]
+    source = night.config.inputs[number]
     common: dict[str, Any] = {
         "workspace": night.workspace,
         "format": source.format,
         "progress": progress,
     }
-    paths = [night.folder / path for path in source.paths]
+    paths = [_located(night.folder, path) for path in source.paths]
     golden_set = night.config.golden_set
-    loads: dict[str, Callable[[], LoadReport]] = {
-        "golden": lambda: load_golden(night.store, paths, golden_set=golden_set, **common),
-        "qrels": lambda: load_qrels(night.store, paths, **common),
-        "run": lambda: load_run(
-            night.store, paths, run=source.run, golden_set=golden_set, **common
-        ),
-        "corpus": lambda: load_corpus(
+    if isinstance(source, GoldenInput):
+        return load_golden(
+            night.store,
+            paths,
+            golden_set=golden_set,
+            lenient=source.lenient,
+            retire_missing=source.retire_missing,
+            **common,
+        )
+    if isinstance(source, QrelsInput):
+        return load_qrels(
+            night.store,
+            paths,
+            source=source.source,
+            judge=source.judge,
+            lenient=source.lenient,
+            **common,
+        )
+    if isinstance(source, CorpusInput):
+        return load_corpus(
             night.store,
             paths,
             corpus_version=source.corpus_version,
-            observed_at=None if source.observed_at is None else parse_as_of(source.observed_at),
+            observed_at=source.observed_at,
+            partial=source.partial,
             **common,
-        ),
-    }
-    return loads[source.kind]()
+        )
+    return load_run(night.store, paths, run=source.run, golden_set=golden_set, **common)
 
 
 def runs_to_score(night: Night) -> list[str]:
-    """Every run of the workspace that is not running or failed, oldest first."""
-    runs = finished_runs(_snapshot(night))
+    """Every run of the workspace that is neither running nor failed, oldest first."""
+    runs = finished_runs(night.opened().snapshot())
     return runs.filter(~pl.col("status").is_in(["running", "failed"]))["run_id"].to_list()[::-1]
 
 
@@ -124,33 +96,62 @@ def score(night: Night, run_id: str, *, progress: Progress = quiet) -> bool:
     return evaluate_run(night.store, night.workspace, run_id, progress=progress).created
 
 
-def done_already(night: Night) -> dict[str, Any] | None:
-    """The `nightly` row of this night, if it is done."""
-    if night.workspace not in night.store.workspaces():
-        return None
-    rows = _nights(night).filter(pl.col("as_of") == night.as_of)
-    return rows.row(0, named=True) if rows.height else None
+def choose_runs(night: Night) -> tuple[str | None, str | None]:
+    """Baseline and candidate of the night.
 
+    The candidate is the finished run of the golden set with the greatest (finish time, run_id) by
+    as_of that is neither the named baseline nor the candidate of an earlier night. A run that
+    failed is one too: its night says that it cannot be judged. `latest-succeeded` is the newest
+    other run that had succeeded when the candidate finished.
 
-def baseline_run(night: Night) -> str:
-    """The run the night is compared with."""
-    return resolve_baseline(
-        _snapshot(night),
-        night.config.baseline,
-        golden_set=night.config.golden_set,
-        candidate="",
-        as_of=night.as_of,
-    )
+    Returns:
+        Either may be None: no new run, and then no baseline where it depends on the candidate.
 
-
-def candidate_run(night: Night, baseline: str) -> str | None:
-    """The newest run of the golden set by as_of that no earlier night has judged; None: none."""
-    earlier = _nights(night).filter(pl.col("as_of") < night.as_of)["candidate_run_id"]
-    runs = finished_runs(_snapshot(night), night.config.golden_set).filter(
+    Raises:
+        UnknownNameError: No run or baseline has the name in the configuration.
+        UsageError: The baseline is `latest-succeeded`, and no other run has succeeded.
+    """
+    snapshot = night.opened().snapshot()
+    named = night.config.baseline
+    golden_set = night.config.golden_set
+    baseline = None
+    if named != LATEST:
+        baseline = resolve_baseline(snapshot, named, golden_set=golden_set, candidate="")
+    earlier = _nights(snapshot, night).filter(pl.col("as_of") < night.as_of)["candidate_run_id"]
+    not_new = [*earlier, *([] if baseline is None else [baseline])]
+    runs = finished_runs(snapshot, golden_set).filter(
+        pl.col("status") != "running",
         pl.col("finished_at") <= night.as_of,
-        ~pl.col("run_id").is_in([baseline, *earlier]),
+        ~pl.col("run_id").is_in(not_new),
     )
-    return str(runs["run_id"][0]) if runs.height else None
+    if runs.is_empty():
+        return baseline, None
+    newest = runs.row(0, named=True)
+    if baseline is None:
+        baseline = resolve_baseline(
+            snapshot,
+            named,
+            golden_set=golden_set,
+            candidate=newest["run_id"],
+            as_of=newest["finished_at"],
+        )
+    return baseline, newest["run_id"]
+
+
+def why_no_candidate(night: Night) -> str:
+    """Say in words that there is no new run, and which runs come too late for the night."""
+    said = f"no new run of {night.config.golden_set} to judge as of {_written(night.as_of)}"
+    late = finished_runs(night.opened().snapshot(), night.config.golden_set).filter(
+        pl.col("finished_at") > night.as_of
+    )
+    if late.is_empty():
+        return said
+    newest = late.row(0, named=True)
+    return (
+        f"{said} ({late.height:,} finished later, the last one {newest['run_id']} at "
+        f"{_written(newest['finished_at'])}; a run that does not say when it finished counts "
+        "from when it was loaded)"
+    )
 
 
 def compare(
@@ -176,14 +177,24 @@ def snapshot_corpus_of(night: Night) -> str | None:
     )
 
 
-def write_reports(night: Night, baseline: str, candidate: str) -> Path:
+def make_report(night: Night, baseline: str, candidate: str) -> Report:
+    """Build the report of the night."""
+    return report_run(
+        night.store, night.workspace, candidate, baseline=baseline, as_of=night.as_of
+    ).report
+
+
+def write_page(night: Night, candidate: str, report: Report) -> Path:
     """Write the report of the night as a page."""
-    done = report_run(night.store, night.workspace, candidate, baseline=baseline, as_of=night.as_of)
-    name = f"{night.as_of:%Y%m%dT%H%M%SZ}-{file_name(candidate)}.html"
-    return write_report(done.report, night.folder / night.config.report_dir / name)
+    return write_report(report, night.report_path(candidate))
 
 
-def record(night: Night, baseline: str, candidate: str) -> dict[str, Any]:
+def report_markdown(report: Report) -> str:
+    """The report of the night as Markdown."""
+    return to_markdown(report)
+
+
+def record(night: Night, baseline: str, candidate: str) -> None:
     """Write the row of the night: its last step, so that a row means a whole night."""
     row: dict[str, Any] = dict.fromkeys(NIGHTLY.names)
     row |= {
@@ -194,27 +205,29 @@ def record(night: Night, baseline: str, candidate: str) -> dict[str, Any]:
     }
 
     def decide(snapshot: Snapshot) -> Plan:
-        rows = snapshot.read("nightly").filter(pl.col("as_of") == night.as_of).collect()
-        if rows.height:
+        if (_nights(snapshot, night)["as_of"] == night.as_of).any():
             return Plan()
         return Plan(events={"nightly": pl.DataFrame([row], schema=NIGHTLY.schema)})
 
     key = combined_hash({"night": night.as_of.isoformat(), "candidate": candidate})
-    night.store.workspace(night.workspace).commit(
-        decide, kind="nightly", idempotency_key=f"nightly-{key[:24]}"
-    )
-    return row
+    night.opened().commit(decide, kind="nightly", idempotency_key=f"nightly-{key[:24]}")
 
 
-def _snapshot(night: Night) -> Snapshot:
-    return night.store.workspace(night.workspace).snapshot()
+def _nights(snapshot: Snapshot, night: Night) -> pl.DataFrame:
+    """The nights of this golden set so far; other sets of the workspace have nights of their own.
+
+    A night belongs to the set of its candidate.
+    """
+    runs = snapshot.read("runs").filter(pl.col("golden_set") == night.config.golden_set)
+    own = runs.select(candidate_run_id="run_id")
+    nights = snapshot.read("nightly").drop("_commit")
+    return nights.join(own, on="candidate_run_id", how="semi").sort("as_of").collect()
 
 
-def _nights(night: Night) -> pl.DataFrame:
-    return _snapshot(night).read("nightly").drop("_commit").sort("as_of").collect()
+def _located(folder: Path, path: str) -> Path:
+    """A path of the configuration; only what it says itself is a pattern, never its folder."""
+    return Path(glob.escape(str(folder)), path) if glob.has_magic(path) else folder / path
 
 
-def report_markdown(night: Night, baseline: str, candidate: str) -> str:
-    """The report of the night as Markdown."""
-    done = report_run(night.store, night.workspace, candidate, baseline=baseline, as_of=night.as_of)
-    return to_markdown(done.report)
+def _written(instant: Any) -> str:
+    return f"{instant:%Y-%m-%d %H:%M:%S} UTC"
