@@ -175,7 +175,7 @@ def _digest(documents: pl.DataFrame, counts: pl.DataFrame, mentioned: pl.DataFra
         name, value = rows.columns
         line = pl.format(f"{kind}\t{{}}\t{{}}\n", name, pl.col(value).cast(pl.String))
         for piece in rows.sort(name).iter_slices(_SLICE):
-            digest.update("".join(piece.select(line).to_series()).encode())
+            digest.update(piece.select(line.str.join()).item().encode())
     return digest.hexdigest()
 
 

@@ -58,11 +58,13 @@ def snapshot_corpus(
     if corpus_version is not None:
         chosen = _named(snapshot, corpus_version, as_of)
     else:
-        observed = versions.filter(pl.col("observed_at") <= as_of).sort("observed_at", "seq")
+        observed = versions.filter(pl.col("observed_at") <= as_of).sort(
+            "observed_at", "seq", "corpus_version"
+        )
         if observed.is_empty():
             return None
         chosen = observed.row(-1, named=True)
-    earlier = versions.filter(pl.col("seq") < chosen["seq"]).sort("seq")
+    earlier = versions.filter(pl.col("seq") < chosen["seq"]).sort("seq", "corpus_version")
     previous = earlier.row(-1, named=True) if earlier.height else None
     version = chosen["corpus_version"]
     mentions = snapshot.read("mentions", subject=version).select("entity_id").unique()
@@ -165,7 +167,8 @@ def _named(snapshot: Snapshot, version: str, as_of: datetime) -> dict[str, Any]:
 
 def _rows(snapshot: Snapshot, version: dict[str, Any], table: str) -> pl.DataFrame:
     """Rows of a complete version; one whose rows are not all loaded would look like a loss."""
-    rows = snapshot.read(table, subject=version["corpus_version"]).drop("_commit").collect()
+    stored = snapshot.read(table, subject=version["corpus_version"])
+    rows = stored.drop("workspace_id", "corpus_version", "_commit").collect()
     stated = version[f"n_{table}"]
     if rows.height != stated:
         raise ContractError(
