@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 
@@ -26,10 +27,9 @@ def ranked(rows: pl.DataFrame) -> pl.DataFrame:
     if rows["hash"].n_unique() < rows.height:
         first = rows.group_by("group", maintain_order=True).agg(pl.col("doc").is_first_distinct())
         rows = rows.filter(first.explode("doc")["doc"])
-    place = pl.int_range(pl.len(), dtype=pl.Int64)
-    is_head = (pl.col("group") != pl.col("group").shift(1)).fill_null(value=True)
-    head = pl.when(is_head).then(place).forward_fill()
-    return rows.with_columns(position=place - head + 1)
+    lengths = rows["group"].rle().struct.field("len").to_numpy().astype(np.int64)
+    before = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return rows.with_columns(position=pl.Series(np.arange(1, rows.height + 1) - before))
 
 
 def found(ranking: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
@@ -68,9 +68,9 @@ def ties(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _is_ordered(rows: pl.DataFrame) -> bool:
     """Whether rows stand in rank order; document ids are compared only in ties."""
-    group, order, docs = rows["group"], rows["order"], rows["doc"]
-    same, before = group == group.shift(1), order.shift(1)
-    if (same & (order > before)).any():
+    group, order, docs = rows["group"].to_numpy(), rows["order"].to_numpy(), rows["doc"]
+    same = group[1:] == group[:-1]
+    if (same & (order[1:] > order[:-1])).any():
         return False
-    tied = (same & (order == before)).arg_true()
-    return bool((docs.gather(tied) <= docs.gather(tied - 1)).all())
+    tied = np.flatnonzero(same & (order[1:] == order[:-1]))
+    return bool((docs.gather(tied + 1) <= docs.gather(tied)).all())

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -88,13 +87,12 @@ def ranking_frame(
     edges = [table["group"].search_sorted(pl.Series(cuts, dtype=pl.UInt32)) for table in tables]
     work = partial(_bucket, relevant_at=relevant_at, columns=columns, unjudged=unjudged)
     buckets = [
-        [results[start:stop]]
-        + [t[int(e[i]) : int(e[i + 1])] for t, e in zip(tables, edges, strict=True)]
-        for i, (start, stop) in enumerate(pairwise(cuts))
+        [t[int(e[i]) : int(e[i + 1])] for t, e in zip(tables, edges, strict=True)]
+        for i in range(len(cuts) - 1)
     ]
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
-        parts = zip(*pool.map(lambda bucket: work(*bucket), buckets), strict=True)
-        frame, *optimistic = (pl.concat(part).drop("group") for part in parts)
+        done = list(pool.map(lambda bucket: work(*bucket), buckets))
+    frame, *optimistic = (_complete(results, view, columns) for view in zip(*done, strict=True))
     cut_offs = unjudged.cuts if unjudged is not None else ()
     return Rankings(frame=frame, optimistic=dict(zip(cut_offs, optimistic, strict=True)))
 
@@ -132,7 +130,6 @@ def _cuts(n_results: int, group: pl.Series, bucket_rows: int) -> list[int]:
 
 
 def _bucket(
-    results: pl.DataFrame,
     rows: pl.DataFrame,
     judged: pl.DataFrame,
     required: pl.DataFrame | None = None,
@@ -140,8 +137,8 @@ def _bucket(
     relevant_at: int,
     columns: Collection[str],
     unjudged: Unjudged | None,
-) -> list[pl.DataFrame]:
-    """The facts of a slice of results, as judged and then once per cut-off of `unjudged`."""
+) -> list[list[pl.DataFrame]]:
+    """Tables of facts of some results, as judged and then once per cut-off of `unjudged`."""
     ranking = ranked(rows)
     counts = [_counts(rows, ranking)]
     if required is not None:
@@ -154,21 +151,20 @@ def _bucket(
         every = _at_best(ranking, placed, unjudged.grade)
         views += [_up_to(k, judged, every) for k in unjudged.cuts]
     return [
-        _complete(
-            results, [*counts, _facts(grades, relevant_at), _places(at, relevant_at)], columns
-        )
-        for grades, at in views
+        [*counts, _facts(grades, relevant_at), _places(at, relevant_at)] for grades, at in views
     ]
 
 
 def _complete(
-    results: pl.DataFrame, built: Sequence[pl.DataFrame], columns: Collection[str]
+    results: pl.DataFrame, buckets: Sequence[Sequence[pl.DataFrame]], columns: Collection[str]
 ) -> pl.DataFrame:
     """`results` with the asked columns; what no table speaks of takes the column's default."""
     frame = results
-    for facts in built:
-        fresh = [c for c in facts.columns if c == "group" or c in columns]
-        frame = frame.join(facts.select(fresh), on="group", how="left", maintain_order="left")
+    for parts in zip(*buckets, strict=True):
+        fresh = [c for c in parts[0].columns if c == "group" or c in columns]
+        facts = pl.concat(part.select(fresh) for part in parts)
+        frame = frame.join(facts, on="group", how="left", maintain_order="left")
+    frame = frame.drop("group")
     return frame.with_columns(
         pl.col(name).fill_null(pl.lit(column.default, dtype=column.dtype))
         if name in frame.columns
