@@ -24,6 +24,7 @@ from crucible_batch.assemble.compare.text import artifact_rows, comparison_text
 from crucible_batch.assemble.example import AS_OF, example_dir
 from crucible_batch.assemble.nightly import Night, alone, open_night, parse_as_of, steps
 from crucible_batch.errors import CrucibleError
+from crucible_batch.report import to_markdown
 from flows.retries import TWO_AT_ONCE, retried
 
 
@@ -59,9 +60,9 @@ def compare(root: Path, config: Path, as_of: str, baseline: str, candidate: str)
 def report(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> Path:
     """Write the page of the night and publish it as Markdown."""
     night = _night(root, config, as_of)
-    made = steps.make_report(night, baseline, candidate)
+    made = steps.compare_and_report(night, baseline, candidate).report
     page = steps.write_page(night, candidate, made)
-    create_markdown_artifact(key="report", markdown=steps.report_markdown(made))
+    create_markdown_artifact(key="report", markdown=to_markdown(made))
     return page
 
 

@@ -117,8 +117,8 @@ def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
     if baseline is None or candidate is None:
         why = steps.why_no_candidate(night)
         return NightResult(**done, why_none=why, exit_code=NOTHING_TO_JUDGE)
-    comparison = steps.compare(night, baseline, candidate, progress=progress)
+    made = steps.compare_and_report(night, baseline, candidate, progress=progress)
     progress("writing the report")
-    page = steps.write_page(night, candidate, steps.make_report(night, baseline, candidate))
+    page = steps.write_page(night, candidate, made.report)
     steps.record(night, baseline, candidate)
-    return NightResult(**done, candidate=candidate, comparison=comparison, report=page)
+    return NightResult(**done, candidate=candidate, comparison=made.comparison, report=page)

@@ -26,9 +26,9 @@ from crucible_batch.assemble.load import (
 from crucible_batch.assemble.nightly.config import CorpusInput, GoldenInput, QrelsInput
 from crucible_batch.assemble.nightly.night import Night
 from crucible_batch.assemble.progress import Progress, quiet
-from crucible_batch.assemble.report import report_run, write_report
+from crucible_batch.assemble.report import Reported, report_run, write_report
 from crucible_batch.contracts import TABLES
-from crucible_batch.report import Report, to_markdown
+from crucible_batch.report import Report
 from crucible_batch.store import Plan, Snapshot, combined_hash
 
 NIGHTLY = TABLES["nightly"]
@@ -177,21 +177,23 @@ def snapshot_corpus_of(night: Night) -> str | None:
     )
 
 
-def make_report(night: Night, baseline: str, candidate: str) -> Report:
-    """Build the report of the night."""
+def compare_and_report(
+    night: Night, baseline: str, candidate: str, *, progress: Progress = quiet
+) -> Reported:
+    """Compare the candidate with the baseline, and build the report of the night."""
     return report_run(
-        night.store, night.workspace, candidate, baseline=baseline, as_of=night.as_of
-    ).report
+        night.store,
+        night.workspace,
+        candidate,
+        baseline=baseline,
+        as_of=night.as_of,
+        progress=progress,
+    )
 
 
 def write_page(night: Night, candidate: str, report: Report) -> Path:
     """Write the report of the night as a page."""
     return write_report(report, night.report_path(candidate))
-
-
-def report_markdown(report: Report) -> str:
-    """The report of the night as Markdown."""
-    return to_markdown(report)
 
 
 def record(night: Night, baseline: str, candidate: str) -> None:
