@@ -102,12 +102,12 @@ def stretches(ids: pl.Series) -> pl.DataFrame:
     return ids.rle().struct.unnest()
 
 
-def codes(runs: pl.DataFrame, keys: pl.Series) -> npt.NDArray[np.int64]:
+def codes(runs: pl.DataFrame, keys: pl.Series) -> npt.NDArray[np.int32]:
     """The place in `keys` (unique) of every id of `stretches`, -1 for one that is not there."""
     # Looked up once per stretch, not once per row.
     known = pl.DataFrame({"value": keys}).with_row_index("place")
     places = runs.join(known, on="value", how="left", maintain_order="left")["place"]
-    return np.repeat(places.cast(pl.Int64).fill_null(-1).to_numpy(), runs["len"].to_numpy())
+    return np.repeat(places.cast(pl.Int32).fill_null(-1).to_numpy(), runs["len"].to_numpy())
 
 
 def _by_group(table: pl.DataFrame) -> pl.DataFrame:

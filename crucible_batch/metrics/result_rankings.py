@@ -109,7 +109,7 @@ def _rows(
     retrievals: pl.DataFrame, keys: pl.Series, samples_n: int, granularity: Granularity
 ) -> pl.DataFrame:
     """Retrieval rows as `ranking_frame` wants them; rows of other items or samples are left out."""
-    place = codes(stretches(retrievals["item_id"]), keys)
+    place = codes(stretches(retrievals["item_id"]), keys).astype(np.int64)
     sample = retrievals["sample_index"].to_numpy()
     known = (place >= 0) & (sample < samples_n)
     rows = retrievals.select(
@@ -129,7 +129,7 @@ def _rows(
 
 def _per_sample(rows: pl.DataFrame, keys: pl.Series, samples_n: int) -> pl.DataFrame:
     """Rows per item (query_id) as rows per result (group): once for every sample."""
-    place = codes(stretches(rows["query_id"]), keys)
+    place = codes(stretches(rows["query_id"]), keys).astype(np.int64)
     rows = rows.filter(pl.Series(place >= 0)).drop("query_id")
     group = np.add.outer(place[place >= 0] * samples_n, np.arange(samples_n)).ravel()
     repeated = rows[np.repeat(np.arange(rows.height), samples_n)] if samples_n != 1 else rows

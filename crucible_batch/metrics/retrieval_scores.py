@@ -198,12 +198,12 @@ def _queries(ranked: pl.Series, judged: pl.Series) -> pl.Series:
 
 def _coded(rows: pl.DataFrame, runs: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
     """Replace query_id, whose stretches are `runs`, by `group`, its place in `queries`."""
-    group = pl.Series(codes(runs, queries), dtype=pl.UInt32)
+    group = pl.Series(codes(runs, queries).view(np.uint32))
     return rows.select(pl.exclude("query_id"), group=group)
 
 
 def _results(
-    queries: pl.Series, judged: npt.NDArray[np.int64], placed: pl.Series, level: Granularity
+    queries: pl.Series, judged: npt.NDArray[np.int32], placed: pl.Series, level: Granularity
 ) -> pl.DataFrame:
     """How many judgments each query has: query_id, n_qrels, n_placed."""
     n_placed = np.bincount(placed.to_numpy(), minlength=len(queries))
