@@ -8,6 +8,7 @@ from crucible_batch.store.fingerprint import (
     combined_hash,
     content_fingerprint,
     file_sha256,
+    frame_fingerprint,
     qrel_id,
     text_sha256,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "content_fingerprint",
     "file_name",
     "file_sha256",
+    "frame_fingerprint",
     "golden_set_hash",
     "hash_of_items",
     "item_hash",

@@ -105,6 +105,13 @@ def content_fingerprint(rows: pl.DataFrame | Iterable[pl.DataFrame], table: Tabl
     return fingerprint.hexdigest()
 
 
+def frame_fingerprint(rows: pl.DataFrame) -> str:
+    """Return the fingerprint of all columns of rows that stand in an order of their own."""
+    fingerprint = RowFingerprint(rows.columns)
+    fingerprint.update(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return fingerprint.hexdigest()
+
+
 def combined_hash(parts: Mapping[str, object]) -> str:
     """Return SHA-256 over the canonical JSON of named parts, e.g. one fingerprint per table."""
     return text_sha256(canonical_json(dict(parts)))

@@ -110,6 +110,9 @@ def _n_unknown(work: Work) -> int:
         subject.scan("retrievals").select("doc_id"),
         subject.snapshot.read("documents").select("doc_id"),
     ]
-    judged = work.ruler.document_grades.select("doc_id").lazy()
-    unknown = judged.join(pl.concat(known).unique(), on="doc_id", how="anti")
+    judged = work.ruler.document_grades.select("doc_id")
+    # Few of the rows retrieved are of judged documents: those are kept before they are compared.
+    wanted = judged.unique().lazy()
+    seen = [rows.join(wanted, on="doc_id", how="semi").unique() for rows in known]
+    unknown = judged.lazy().join(pl.concat(seen), on="doc_id", how="anti")
     return int(unknown.select(pl.len()).collect().item())

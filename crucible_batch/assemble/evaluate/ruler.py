@@ -15,7 +15,7 @@ from crucible_batch.errors import ContractError
 from crucible_batch.metrics.facts import Golden
 from crucible_batch.metrics.grades import resolve_grades
 from crucible_batch.metrics.judgments import overridden
-from crucible_batch.store import Snapshot, canonical_json, content_fingerprint, text_sha256
+from crucible_batch.store import Snapshot, combined_hash, content_fingerprint, frame_fingerprint
 
 QREL_KEY = ("query_id", "target", "source", "judge")
 CHILDREN = ("golden_assertions", "golden_concepts", "golden_citations")
@@ -124,12 +124,16 @@ def load_golden_set(snapshot: Snapshot, golden_set_hash: str) -> Golden:
 def ruler_hash(grades: pl.DataFrame, document_grades: pl.DataFrame, overrides: pl.DataFrame) -> str:
     """SHA-256 over the sorted effective grades and the overrides that apply to the items.
 
-    With granularity chunk the grades of documents count too: citations are judged by them.
+    With granularity chunk the grades of documents count too: citations are judged by them. Grades
+    come from `resolve_grades`, which sorts them by their key.
     """
     frames = [grades] if "chunk_id" not in grades.columns else [grades, document_grades]
-    rows = [list(row) for frame in frames for row in frame.sort(frame.columns).rows()]
-    content = content_fingerprint(overrides, TABLES["judgment_overrides"])
-    return text_sha256(canonical_json({"grades": rows, "overrides": content}))
+    return combined_hash(
+        {
+            "grades": [frame_fingerprint(frame) for frame in frames],
+            "overrides": content_fingerprint(overrides, TABLES["judgment_overrides"]),
+        }
+    )
 
 
 def hash_over(ruler: Ruler, ids: pl.Series) -> str:
@@ -148,7 +152,7 @@ def judgments(
     grading: Grading,
     ids: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Judgments that count, with their newest overrides; one row per lane, sorted.
+    """Judgments that count, with their newest overrides; one row per lane, in no order.
 
     Args:
         snapshot: What is visible.
@@ -156,7 +160,7 @@ def judgments(
         grading: Which judgments count.
         ids: item_id of the items wanted; all queries when None.
     """
-    rows = snapshot.read("qrels").drop("_commit")
+    rows = snapshot.read("qrels").select(*QREL_KEY, "doc_id", "chunk_id", "grade")
     if grading.qrel_source != "resolved":
         rows = rows.filter(pl.col("source") == grading.qrel_source)
     if grading.llm_lanes != "all":
@@ -165,8 +169,7 @@ def judgments(
     if ids is not None:
         queries = ids.lazy().select(query_id="item_id")
         rows = rows.join(queries, on="query_id", how="semi")
-    lanes_in_order = rows.sort(QREL_KEY).collect()
-    return overridden(lanes_in_order, overrides, "qrels", "grade", QREL_KEY, _grade)
+    return overridden(rows.collect(), overrides, "qrels", "grade", QREL_KEY, _grade)
 
 
 def _grade(text: str) -> int:
