@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from crucible_batch.assemble.load import load_golden
 from crucible_batch.cli import main
+from crucible_batch.settings import template
+from crucible_batch.store import Store
 
 
 @dataclass(frozen=True)
@@ -79,9 +83,10 @@ def file(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-@pytest.fixture
-def golden(store, crucible, file) -> Path:
-    """A store that holds items q1 and q2 in the set `faq`."""
+@pytest.fixture(scope="session")
+def golden_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that holds items q1 and q2 in the set `faq`, made once; never written to again."""
+    folder = tmp_path_factory.mktemp("template")
     rows = [
         {
             "item_id": f"q{n}",
@@ -91,5 +96,20 @@ def golden(store, crucible, file) -> Path:
         }
         for n in (1, 2)
     ]
-    assert crucible("load", "golden", file("golden.jsonl", *rows), "--golden-set", "faq").code == 0
-    return store
+    path = folder / "golden.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    store = Store.create(folder / "store", settings_text=template())
+    load_golden(store, [path], golden_set="faq")
+    return store.root
+
+
+@pytest.fixture
+def golden(
+    crucible, golden_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A store that holds items q1 and q2 in the set `faq`; it is the current folder."""
+    root = tmp_path / "store"
+    shutil.copytree(golden_template, root)
+    monkeypatch.chdir(root)
+    monkeypatch.setattr("crucible_batch.store.catalog.is_current", lambda *_: True)
+    return root
