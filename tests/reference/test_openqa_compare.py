@@ -37,9 +37,9 @@ def _two_samples(run_id, paths, order) -> str:
     lines = [json.dumps({"run": {"run_id": run_id, "judge": {"judge": "human@2023"}}})]
     results = []
     for place, path in zip(order, paths, strict=True):
-        for text in path.read_text(encoding="utf-8").splitlines()[1:]:
-            results.append(json.dumps(json.loads(text) | {"sample_index": place}))
-    random.Random(place).shuffle(results)
+        texts = path.read_text(encoding="utf-8").splitlines()[1:]
+        results += [json.dumps(json.loads(text) | {"sample_index": place}) for text in texts]
+    random.Random(order[0]).shuffle(results)
     return "\n".join([*lines, *results]) + "\n"
 
 

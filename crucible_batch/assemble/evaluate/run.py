@@ -25,7 +25,7 @@ from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.contracts import TABLES
 from crucible_batch.metrics.results import RunCounts
 from crucible_batch.settings import Settings, load_settings
-from crucible_batch.store import Snapshot, Store, Workspace
+from crucible_batch.store import Snapshot, Store, Workspace, file_name
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,12 +45,18 @@ class Evaluation:
     paths: Mapping[str, Path]
 
     def read(self, table: str) -> pl.DataFrame:
-        """A mart of this evaluation."""
-        return pl.read_parquet(self.paths[table], glob=False, hive_partitioning=False)
+        """A mart of this evaluation, also when another one has taken its place since."""
+        return pl.read_parquet(self._where(table), glob=False, hive_partitioning=False)
 
     def scan(self, table: str) -> pl.LazyFrame:
         """A mart of this evaluation, lazily."""
-        return pl.scan_parquet(self.paths[table], glob=False, hive_partitioning=False)
+        return pl.scan_parquet(self._where(table), glob=False, hive_partitioning=False)
+
+    def _where(self, table: str) -> Path:
+        path, own = self.paths[table], self.row["evaluation_id"]
+        if _is_own(path, table, own):
+            return path
+        return path.parents[2] / "variants" / table / f"{file_name(own)}.parquet"
 
 
 def evaluate_run(
