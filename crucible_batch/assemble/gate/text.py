@@ -1,0 +1,62 @@
+"""A judged gate as text for a terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from crucible_batch.assemble.gate.verdict import FAIL, INCONCLUSIVE, PASS, GateVerdict, RuleResult
+from crucible_batch.report import words
+
+GLYPHS = {PASS: "✓", FAIL: "✕", INCONCLUSIVE: "?"}
+
+
+def gate_text(verdict: GateVerdict) -> str:
+    """The outcome in one line, every rule with its reason, the flaky items."""
+    lines = [verdict.line, ""]
+    rows = [
+        (_mark(one), words.one_line(one.rule_id), words.one_line(_about(one)))
+        for one in verdict.results
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in range(2)]
+    lines += [
+        f"{mark.ljust(widths[0])}  {name.ljust(widths[1])}  {said}" for mark, name, said in rows
+    ]
+    if verdict.flaky:
+        lines += ["", "flaky items (must-pass rules only):"]
+        lines += [f"  {flaky_line(verdict, place)}" for place in range(len(verdict.flaky))]
+    lines += ["", f"gate_id: {verdict.gate_id}"]
+    return "\n".join(lines)
+
+
+def flaky_line(verdict: GateVerdict, place: int) -> str:
+    """One flaky item: whether it is left out, until when, and why."""
+    one = verdict.flaky[place]
+    until = f"{one.item.expires:%Y-%m-%d}"
+    state = f"set aside until {until}" if one.is_active else f"expired {until}, counts again"
+    return words.one_line(f"{one.item.item_id}: {state} ({one.item.reason})")
+
+
+def about(one: RuleResult) -> str:
+    """Why a rule came out as it did; beside the gate's verdict that of the comparison."""
+    if one.kind != "regression" or one.verdict is None:
+        return one.reason
+    own = words.VERDICTS[one.verdict].word
+    other = one.compared_verdict
+    beside = "" if other is None else f"; the comparison says {words.VERDICTS[other].word}"
+    return f"{own}: {one.reason}{beside}"
+
+
+def gate_json(verdict: GateVerdict, *, indent: int | None = None) -> str:
+    """The whole verdict as JSON; keys in a fixed order."""
+    return json.dumps(verdict.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def _mark(one: RuleResult) -> str:
+    return f"{GLYPHS[one.outcome]} {one.outcome}{'' if one.counts else ' (warn)'}"
+
+
+def _about(one: RuleResult) -> str:
+    cell = "" if one.metric is None else one.metric
+    if one.slice_by not in {None, "all"}:
+        cell += f" {one.slice_by}={one.slice}"
+    return f"{cell}  {about(one)}".strip()
