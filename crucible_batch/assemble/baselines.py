@@ -6,11 +6,17 @@ from datetime import datetime
 
 import polars as pl
 
+from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
-from crucible_batch.store import Snapshot
+from crucible_batch.store import Committed, Plan, Snapshot, Store, canonical_json, combined_hash
 
 PINNED = "pinned:"
 LATEST = "latest-succeeded"
+PIN = "baseline.pin"
+"""The audit event of a pin."""
+
+LONGEST = 256
+"""Most characters of an id."""
 
 
 def finished_runs(snapshot: Snapshot, golden_set: str | None = None) -> pl.DataFrame:
@@ -81,6 +87,103 @@ def resolve_baseline(
             fix="load one, or name a baseline.",
         )
     return str(fitting["run_id"][0])
+
+
+def pin_baseline(
+    store: Store, workspace: str, name: str, run_id: str, *, reason: str, author: str
+) -> Committed:
+    """Let a name stand for a run from now on: one more row of `baselines`, and its audit event.
+
+    Args:
+        store: The store.
+        workspace: Workspace of the run.
+        name: The name, without `pinned:`.
+        run_id: A run that has succeeded.
+        reason: Why this run.
+        author: Who says so.
+
+    Returns:
+        The commit; `created` is false when the name stands for the run already, for this reason.
+
+    Raises:
+        UnknownNameError: The workspace has no such run.
+        UsageError: Name, reason or author is blank or no id, or the run has not succeeded.
+    """
+    _check_pin(name, reason, author)
+    opened = store.workspace(workspace)
+    now = opened.now()
+
+    def decide(snapshot: Snapshot) -> Plan:
+        _check_run(snapshot, run_id)
+        own = list_baselines(snapshot).filter(pl.col("name") == name)
+        if own.select("run_id", "reason").rows()[-1:] == [(run_id, reason)]:
+            return Plan(messages=(f"{name} stands for {run_id} already",))
+        seq = own.height + 1
+        pin = {
+            "workspace_id": workspace,
+            "name": name,
+            "seq": seq,
+            "run_id": run_id,
+            "reason": reason,
+            "author": author,
+            "created_at": now,
+        }
+        event = {
+            "workspace_id": workspace,
+            "event_id": f"{PIN}:{combined_hash({'name': name, 'seq': seq})[:32]}",
+            "action": PIN,
+            "target": name,
+            "actor": author,
+            "occurred_at": now,
+            "detail": canonical_json({"reason": reason, "run_id": run_id, "seq": seq}),
+        }
+        return Plan(
+            events={
+                table: pl.DataFrame([row], schema=TABLES[table].schema)
+                for table, row in (("baselines", pin), ("audit_log", event))
+            }
+        )
+
+    standing = list_baselines(opened.snapshot()).filter(pl.col("name") == name).height
+    content = {"name": name, "run": run_id, "reason": reason, "after": standing}
+    return opened.commit(decide, kind=PIN, idempotency_key=f"{PIN}-{combined_hash(content)[:24]}")
+
+
+def list_baselines(snapshot: Snapshot) -> pl.DataFrame:
+    """Every pin ever made, by name and order; the last of a name is what it stands for."""
+    return snapshot.read("baselines").drop("_commit").sort("name", "seq").collect()
+
+
+def _check_pin(name: str, reason: str, author: str) -> None:
+    problems = [
+        f"{what} is blank"
+        for what, text in (("name", name), ("reason", reason), ("author", author))
+        if not text.strip()
+    ]
+    if len(name) > LONGEST or not name.isprintable():
+        problems.append(f"the name {name!r} is no id")
+    if name.startswith(PINNED):
+        problems.append(f"the name begins with {PINNED!r}, which is said when it is used")
+    if problems:
+        raise UsageError(
+            "A baseline cannot be pinned like this",
+            problems=problems,
+            fix="crucible baseline pin NAME RUN --reason TEXT.",
+        )
+
+
+def _check_run(snapshot: Snapshot, run_id: str) -> None:
+    """A run that has not succeeded would block every gate that is held against it."""
+    runs = finished_runs(snapshot)
+    own = runs.filter(pl.col("run_id") == run_id)
+    if own.is_empty():
+        raise UnknownNameError("run", run_id, sorted(runs["run_id"]))
+    status = "degraded" if run_id in _degraded(snapshot) else own["status"][0]
+    if status != "succeeded":
+        raise UsageError(
+            f"Run {run_id} is {status}: nothing can be compared with it",
+            fix="pin a run that has succeeded.",
+        )
 
 
 def _degraded(snapshot: Snapshot) -> list[str]:

@@ -8,7 +8,18 @@ from typing import Annotated
 
 import typer
 
-from crucible_batch.cli import compare, contract, demo, load, nightly, qrels, score, store
+from crucible_batch.cli import (
+    baseline,
+    compare,
+    contract,
+    demo,
+    gate,
+    load,
+    nightly,
+    qrels,
+    score,
+    store,
+)
 
 app = typer.Typer(
     name="crucible",
@@ -43,6 +54,8 @@ app.command("init")(store.init)
 app.add_typer(load.app, name="load")
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
+app.add_typer(gate.app, name="gate")
+app.add_typer(baseline.app, name="baseline")
 app.command("report")(compare.report)
 app.add_typer(qrels.app, name="qrels")
 app.command("nightly")(nightly.nightly)

@@ -6,7 +6,7 @@ from crucible_batch.assemble.gate.config import GateConfig, load_gate
 from crucible_batch.assemble.gate.files import write_files
 from crucible_batch.assemble.gate.run import GateRun, check_baseline, run_gate
 from crucible_batch.assemble.gate.selftest import SelfTest, self_test
-from crucible_batch.assemble.gate.text import gate_json, gate_text
+from crucible_batch.assemble.gate.text import gate_json, gate_text, self_test_text
 from crucible_batch.assemble.gate.verdict import GateVerdict, RuleResult
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "load_gate",
     "run_gate",
     "self_test",
+    "self_test_text",
     "write_files",
 ]

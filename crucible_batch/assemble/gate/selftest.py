@@ -96,6 +96,31 @@ class SelfTest:
         """0, 1 or 3, as a gate's."""
         return {PASS: 0, FAIL: 1}.get(self.outcome, 3)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        return {
+            "candidate_run_id": self.candidate,
+            "baseline_run_id": self.baseline,
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+            "rules": [
+                {
+                    "rule_id": one.unchanged.rule_id,
+                    "metric": one.unchanged.metric,
+                    "outcome": one.outcome,
+                    "unchanged": one.unchanged.outcome,
+                    "unchanged_reason": one.unchanged.reason,
+                    "planted": one.planted.outcome,
+                    "planted_reason": one.planted.reason,
+                    "shift": one.shift,
+                    "smallest_drop": one.smallest_drop,
+                    "scale": "log" if one.is_log else "linear",
+                }
+                for one in self.tried
+            ],
+            "untried": list(self.untried),
+        }
+
 
 def self_test(
     store: Store,

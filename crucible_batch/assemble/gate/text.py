@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from crucible_batch.assemble.gate.selftest import SelfTest, Tried
 from crucible_batch.assemble.gate.verdict import FAIL, INCONCLUSIVE, PASS, GateVerdict, RuleResult
 from crucible_batch.report import words
 
@@ -49,6 +50,39 @@ def about(one: RuleResult) -> str:
 def gate_json(verdict: GateVerdict, *, indent: int | None = None) -> str:
     """The whole verdict as JSON; keys in a fixed order."""
     return json.dumps(verdict.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def self_test_text(done: SelfTest) -> str:
+    """What every rule made of no change and of a planted drop, and the drop it would find."""
+    lines = [
+        f"gate selftest {done.outcome.upper()}  exit {done.exit_code}  "
+        f"values of {words.one_line(done.candidate)}, "
+        f"spread of its distance to {words.one_line(done.baseline)}"
+    ]
+    for one in done.tried:
+        rule = words.one_line(f"{one.unchanged.rule_id}  {one.unchanged.metric}")
+        lines += ["", f"{GLYPHS[one.outcome]} {rule}"]
+        lines.append(f"  against itself must pass: {_tried(one.unchanged)}")
+        if one.shift is None:
+            lines.append("  nothing to plant a drop in")
+            continue
+        planted = f"{_drop(one.shift, one)} worse on every pair must fail"
+        lines.append(f"  {planted}: {_tried(one.planted)}")
+        lines.append(f"  smallest real drop found 4 times in 5: {_drop(one.smallest_drop, one)}")
+    if done.untried:
+        ids = words.listed([words.one_line(name) for name in done.untried])
+        lines += ["", f"not tried, they read one run: {ids}"]
+    return "\n".join(lines)
+
+
+def _tried(one: RuleResult) -> str:
+    return f"{one.outcome} ({words.one_line(one.reason)})"
+
+
+def _drop(size: float | None, one: Tried) -> str:
+    if size is None:
+        return "not known (the two runs do not vary)"
+    return words.ratio(size) if one.is_log else words.decimal(size)
 
 
 def _mark(one: RuleResult) -> str:
