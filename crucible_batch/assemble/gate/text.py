@@ -43,7 +43,7 @@ def about(one: RuleResult) -> str:
         return one.reason
     own = words.VERDICTS[one.verdict].word
     other = one.compared_verdict
-    beside = "" if other is None else f"; the comparison says {words.VERDICTS[other].word}"
+    beside = "" if other is None else f" (compare: {words.VERDICTS[other].word})"
     return f"{own}: {one.reason}{beside}"
 
 

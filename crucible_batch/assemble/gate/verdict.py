@@ -142,7 +142,11 @@ class GateVerdict:
         if self.not_comparable is not None:
             return words.one_line(self.not_comparable)
         if self.outcome == PASS:
-            return f"{n} held" if not self.warnings else f"{n}, {len(self.warnings)} not held"
+            return (
+                f"{n} held"
+                if not self.warnings
+                else f"{n}, {words.count(len(self.warnings), 'warning')}"
+            )
         what = "failed" if self.outcome == FAIL else "without a verdict"
         return f"{len(self.decisive)} of {n} {what}: {_ids(self.decisive)}"
 
