@@ -23,8 +23,10 @@ def ranked(rows: pl.DataFrame) -> pl.DataFrame:
     if not _is_ordered(rows):
         rows = rows.sort("group", "order", "doc", descending=[False, True, True])
     rows = rows.with_columns(pair_hash())
-    # Repeats have equal hashes, so as many hashes as rows means that there is none.
-    if rows["hash"].n_unique() < rows.height:
+    # Repeats have equal hashes, so hashes that all differ mean that there is none. NumPy sorts
+    # them faster than they are counted.
+    hashes = np.sort(rows["hash"].to_numpy())
+    if (hashes[1:] == hashes[:-1]).any():
         first = rows.group_by("group", maintain_order=True).agg(pl.col("doc").is_first_distinct())
         rows = rows.filter(first.explode("doc")["doc"])
     lengths = rows["group"].rle().struct.field("len").to_numpy().astype(np.int64)

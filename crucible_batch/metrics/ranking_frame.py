@@ -6,10 +6,9 @@ A result never depends on its bucket, so bucket size and threads change no bit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,23 +16,10 @@ import polars as pl
 
 from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.metric import Metric
-from crucible_batch.metrics.ranking import found, pair_hash, ranked, ties
+from crucible_batch.metrics.ranking_facts import Unjudged, bucket_facts
 
 BUCKET_ROWS = 150_000
 """Ranking rows of a bucket, about; a ranking is never cut in two."""
-
-
-@dataclass(frozen=True)
-class Unjudged:
-    """What unjudged documents might have been.
-
-    Attributes:
-        grade: The top grade of the scale.
-        cuts: Cut-offs up to which they count; None is the whole list.
-    """
-
-    grade: int
-    cuts: tuple[int | None, ...]
 
 
 def columns_read(metrics: Iterable[Metric]) -> set[str]:
@@ -71,7 +57,7 @@ def ranking_frame(
 
     Args:
         results: One row per expected result; whatever is known of it (key, state, `n_qrels`,
-            `n_placed`). In the other frames `group` (UInt32) is its row number.
+            `n_placed`). In the other frames `group` (UInt32) is its row number, from 0.
         rows: What was retrieved: `group`, `doc`, `order` (larger is better), and `document` when
             `doc` is a chunk.
         judged: Effective grades: `group`, `doc` (unique together), `grade` from 0 on, `source`.
@@ -81,18 +67,27 @@ def ranking_frame(
         unjudged: What unjudged documents might have been; None leaves that out.
         bucket_rows: About how many ranking rows are worked on at a time.
     """
-    results = results.with_row_index("group")
     tables = [_by_group(t) for t in (rows, judged, required) if t is not None]
     cuts = _cuts(results.height, tables[0]["group"], bucket_rows)
     edges = [table["group"].search_sorted(pl.Series(cuts, dtype=pl.UInt32)) for table in tables]
-    work = partial(_bucket, relevant_at=relevant_at, columns=columns, unjudged=unjudged)
-    buckets = [
-        [t[int(e[i]) : int(e[i + 1])] for t, e in zip(tables, edges, strict=True)]
-        for i in range(len(cuts) - 1)
-    ]
+
+    def work(bucket: int) -> list[pl.DataFrame]:
+        inside = [
+            table[int(edge[bucket]) : int(edge[bucket + 1])]
+            for table, edge in zip(tables, edges, strict=True)
+        ]
+        return bucket_facts(
+            cuts[bucket],
+            cuts[bucket + 1],
+            *inside,
+            relevant_at=relevant_at,
+            columns=columns,
+            unjudged=unjudged,
+        )
+
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
-        done = list(pool.map(lambda bucket: work(*bucket), buckets))
-    frame, *optimistic = (_complete(results, view, columns) for view in zip(*done, strict=True))
+        views = zip(*pool.map(work, range(len(cuts) - 1)), strict=True)
+    frame, *optimistic = (_complete(results, pl.concat(view), columns) for view in views)
     cut_offs = unjudged.cuts if unjudged is not None else ()
     return Rankings(frame=frame, optimistic=dict(zip(cut_offs, optimistic, strict=True)))
 
@@ -129,125 +124,15 @@ def _cuts(n_results: int, group: pl.Series, bucket_rows: int) -> list[int]:
     return cuts if n_results else [0, 0]
 
 
-def _bucket(
-    rows: pl.DataFrame,
-    judged: pl.DataFrame,
-    required: pl.DataFrame | None = None,
-    *,
-    relevant_at: int,
-    columns: Collection[str],
-    unjudged: Unjudged | None,
-) -> list[list[pl.DataFrame]]:
-    """Tables of facts of some results, as judged and then once per cut-off of `unjudged`."""
-    ranking = ranked(rows)
-    counts = [_counts(rows, ranking)]
-    if required is not None:
-        counts += _required(ranking, required)
-    if "tied" in columns:
-        counts.append(_lists(ties(ranking), {"tied": pl.col("position")}))
-    placed = found(ranking, judged)
-    views = [(judged.select("group", "grade"), placed)]
-    if unjudged is not None:
-        every = _at_best(ranking, placed, unjudged.grade)
-        views += [_up_to(k, judged, every) for k in unjudged.cuts]
-    return [
-        [*counts, _facts(grades, relevant_at), _places(at, relevant_at)] for grades, at in views
+def _complete(results: pl.DataFrame, facts: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
+    """`results` with the asked columns; one that nothing speaks of takes the column's default."""
+    asked = {name: column for name, column in RANKING.columns.items() if name in columns}
+    absent = [
+        pl.lit(column.default, dtype=column.dtype).alias(name)
+        for name, column in asked.items()
+        if name not in facts.columns and name not in results.columns
     ]
-
-
-def _complete(
-    results: pl.DataFrame, buckets: Sequence[Sequence[pl.DataFrame]], columns: Collection[str]
-) -> pl.DataFrame:
-    """`results` with the asked columns; what no table speaks of takes the column's default."""
-    frame = results
-    for parts in zip(*buckets, strict=True):
-        fresh = [c for c in parts[0].columns if c == "group" or c in columns]
-        facts = pl.concat(part.select(fresh) for part in parts)
-        frame = frame.join(facts, on="group", how="left", maintain_order="left")
-    frame = frame.drop("group")
-    return frame.with_columns(
-        pl.col(name).fill_null(pl.lit(column.default, dtype=column.dtype))
-        if name in frame.columns
-        else pl.lit(column.default, dtype=column.dtype).alias(name)
-        for name, column in RANKING.columns.items()
-        if name in columns
+    made = facts.select(
+        pl.col(name).cast(column.dtype) for name, column in asked.items() if name in facts.columns
     )
-
-
-def _counts(rows: pl.DataFrame, ranking: pl.DataFrame) -> pl.DataFrame:
-    """How many documents each ranking holds and how many rows it lost."""
-    # The same rankings stand in the same order in both, and none loses its first document.
-    given, kept = stretches(rows["group"]), stretches(ranking["group"])
-    return kept.select(
-        group="value",
-        n_retrieved=pl.col("len").cast(pl.Int64),
-        n_dropped=given["len"].cast(pl.Int64) - pl.col("len").cast(pl.Int64),
-    )
-
-
-def _required(ranking: pl.DataFrame, required: pl.DataFrame) -> list[pl.DataFrame]:
-    """How many documents citations require, and where they stand (the first chunk of each)."""
-    targets = required.with_row_index("target")
-    if "document" in ranking.columns:
-        ranking = ranking.select("group", "position", doc="document").with_columns(pair_hash())
-    placed = found(ranking, targets).unique("target", keep="first", maintain_order=True)
-    return [
-        required.group_by("group").agg(n_required=pl.len().cast(pl.Int64)),
-        _lists(placed, {"required": pl.col("position")}),
-    ]
-
-
-def _at_best(ranking: pl.DataFrame, placed: pl.DataFrame, grade: int) -> pl.DataFrame:
-    """Every retrieved document, in rank order, the unjudged as if they had `grade`."""
-    on = ["group", "position"]
-    every = ranking.select(on).join(placed, on=on, how="left", maintain_order="left")
-    return every.with_columns(
-        pl.col("grade").fill_null(grade),
-        pl.col("source").fill_null("unjudged"),
-        assumed=pl.col("grade").is_null(),
-    )
-
-
-def _up_to(
-    k: int | None, judged: pl.DataFrame, every: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Grades and places when the unjudged documents of the first `k` count as judged."""
-    places = every
-    if k is not None:
-        places = every.filter(~pl.col("assumed") | (pl.col("position") <= k))
-    assumed = places.filter("assumed").select("group", "grade")
-    return pl.concat([judged.select("group", "grade"), assumed]), places
-
-
-def _facts(grades: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
-    """What the judgments alone say, whatever was retrieved."""
-    grade = pl.col("grade")
-    return grades.group_by("group").agg(
-        n_relevant=(grade >= relevant_at).sum().cast(pl.Int64),
-        n_nonrelevant=(grade < relevant_at).sum().cast(pl.Int64),
-        ideal=grade.filter(grade > 0).sort(descending=True),
-    )
-
-
-def _places(placed: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
-    """Where judged documents stand, as lists in rank order."""
-    position, grade = pl.col("position"), pl.col("grade")
-    relevant = grade >= relevant_at
-    return _lists(
-        placed,
-        {
-            "judged": position,
-            "judged_by_llm": position.filter(pl.col("source") == "llm"),
-            "found": position.filter(grade > 0),
-            "found_grades": grade.filter(grade > 0),
-            "relevant": position.filter(relevant),
-            "nonrelevant_above": (~relevant).cast(pl.Int64).cum_sum().filter(relevant),
-        },
-    )
-
-
-def _lists(placed: pl.DataFrame, exprs: dict[str, pl.Expr]) -> pl.DataFrame:
-    """Collect documents in rank order into one row of lists per result."""
-    return placed.group_by("group", maintain_order=True).agg(
-        expr.alias(name) for name, expr in exprs.items()
-    )
+    return results.hstack(made.get_columns()).with_columns(absent)

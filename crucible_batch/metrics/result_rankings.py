@@ -11,9 +11,9 @@ from crucible_batch.metrics.companions import COMPANION_COLUMNS
 from crucible_batch.metrics.grades import Granularity
 from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.metric import Metric
+from crucible_batch.metrics.ranking_facts import Unjudged
 from crucible_batch.metrics.ranking_frame import (
     Rankings,
-    Unjudged,
     codes,
     columns_read,
     ranking_frame,

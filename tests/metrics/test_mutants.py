@@ -11,7 +11,8 @@ from textbook_retrieval import Judged, Scored, mismatches
 
 from crucible_batch.errors import ContractError
 from crucible_batch.metrics import ranking_frame, retrieval, retrieval_scores, retrieval_terms
-from crucible_batch.metrics.ranking_frame import Rankings, Unjudged
+from crucible_batch.metrics.ranking_facts import Unjudged
+from crucible_batch.metrics.ranking_frame import Rankings
 
 LEVEL = 2
 CUT = ["precision_at_3", "recall_at_3", "average_precision_at_3", "ndcg_at_3", "judged_at_3"]

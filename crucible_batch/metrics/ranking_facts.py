@@ -1,0 +1,251 @@
+"""The facts of a bucket of rankings: whole columns from sorted arrays, a row per result.
+
+Rows of a result stand together, so a column of lists is its values and where each list begins:
+no grouping and no join is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from crucible_batch.metrics.ranking import found, pair_hash, ranked, ties
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+PLACED = {"judged", "judged_by_llm", "nonrelevant_above"}
+"""Columns that need the places of documents with grade 0 too."""
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """What unjudged documents might have been.
+
+    Attributes:
+        grade: The top grade of the scale.
+        cuts: Cut-offs up to which they count; None is the whole list.
+    """
+
+    grade: int
+    cuts: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Documents with a grade: the result each belongs to (from 0), its position, its grade.
+
+    Attributes:
+        result: Ascending.
+        position: Ascending within a result; from 1.
+        grade: From 0 on.
+        by_llm: Whether only an llm judged it.
+    """
+
+    result: Ints
+    position: Ints
+    grade: Ints
+    by_llm: Flags
+
+    def only(self, which: Flags) -> Placed:
+        """Some of the documents."""
+        return Placed(
+            self.result[which], self.position[which], self.grade[which], self.by_llm[which]
+        )
+
+
+def bucket_facts(
+    start: int,
+    stop: int,
+    rows: pl.DataFrame,
+    judged: pl.DataFrame,
+    required: pl.DataFrame | None = None,
+    *,
+    relevant_at: int,
+    columns: Collection[str],
+    unjudged: Unjudged | None,
+) -> list[pl.DataFrame]:
+    """Facts of the results `start` to `stop`, as judged and then once per cut of `unjudged`.
+
+    Args:
+        start: Number of the first result.
+        stop: Number after the last one.
+        rows: `group`, `doc`, `order` of these results, see `ranking_frame`; `group` ascending.
+        judged: `group`, `doc`, `grade`, `source`; `group` ascending.
+        required: `group`, `doc`; `group` ascending.
+        relevant_at: Smallest grade that counts as relevant.
+        columns: The columns to build.
+        unjudged: What unjudged documents might have been.
+
+    Returns:
+        Frames of `stop - start` rows.
+    """
+    n_results = stop - start
+    ranking = ranked(rows)
+    lengths = _counts(_result(ranking, start), n_results)
+    shared: dict[str, Callable[[], Ints | pl.Series]] = {
+        "n_retrieved": lambda: lengths,
+        "n_dropped": lambda: _counts(_result(rows, start), n_results) - lengths,
+        "tied": lambda: _tied(ranking, start, n_results),
+    }
+    facts = {name: make() for name, make in shared.items() if name in columns}
+    if required is not None:
+        facts |= _required(ranking, required, start, n_results)
+    grades = _result(judged, start), judged["grade"].cast(pl.Int64).to_numpy()
+    wanted = (
+        judged
+        if unjudged is not None or PLACED & set(columns)
+        else judged.filter(pl.col("grade") > 0)
+    )
+    placed = _placed(ranking, wanted, start)
+    views = [(grades, placed)]
+    if unjudged is not None:
+        every, assumed = _at_best(placed, lengths, unjudged.grade)
+        views += [_up_to(cut, grades, every, assumed) for cut in unjudged.cuts]
+    return [
+        pl.DataFrame(
+            {
+                **facts,
+                **_of_grades(given, n_results, relevant_at, columns),
+                **_of_places(at, n_results, relevant_at, columns),
+            }
+        )
+        for given, at in views
+    ]
+
+
+def _result(frame: pl.DataFrame, start: int) -> Ints:
+    """The result of every row, from 0."""
+    return frame["group"].to_numpy().astype(np.int64) - start
+
+
+def _counts(result: Ints, n_results: int) -> Ints:
+    return np.bincount(result, minlength=n_results)
+
+
+def _lists(result: Ints, values: Ints, n_results: int) -> pl.Series:
+    """One list of values per result; `result` is ascending."""
+    offsets = np.zeros(n_results + 1, np.int64)
+    np.cumsum(_counts(result, n_results), out=offsets[1:])
+    lists = pa.LargeListArray.from_arrays(_arrow(offsets), _arrow(values))
+    return pl.Series(_Capsule(lists))
+
+
+def _arrow(values: Ints) -> pa.Int64Array:
+    """The integers as Arrow, without a copy; `pa.array` would import pandas where it is there."""
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Capsule:
+    """An Arrow array by its C interface alone: as itself it would import pyarrow.compute."""
+
+    array: pa.Array
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """Hand the array out."""
+        pair: tuple[object, object] = self.array.__arrow_c_array__(requested_schema)
+        return pair
+
+
+def _tied(ranking: pl.DataFrame, start: int, n_results: int) -> pl.Series:
+    tied = ties(ranking)
+    return _lists(_result(tied, start), tied["position"].to_numpy(), n_results)
+
+
+def _placed(ranking: pl.DataFrame, targets: pl.DataFrame, start: int) -> Placed:
+    """Where the graded documents stand."""
+    by_llm = (pl.col("source") == "llm").alias("by_llm")
+    at = found(ranking, targets.select("group", "doc", pl.col("grade").cast(pl.Int64), by_llm))
+    return Placed(
+        _result(at, start),
+        at["position"].to_numpy(),
+        at["grade"].to_numpy(),
+        at["by_llm"].to_numpy(),
+    )
+
+
+def _required(
+    ranking: pl.DataFrame, required: pl.DataFrame, start: int, n_results: int
+) -> dict[str, Ints | pl.Series]:
+    """How many documents citations require, and where they stand (the first chunk of each)."""
+    targets = required.with_row_index("target")
+    if "document" in ranking.columns:
+        ranking = ranking.select("group", "position", doc="document").with_columns(pair_hash())
+    at = found(ranking, targets).unique("target", keep="first", maintain_order=True)
+    return {
+        "n_required": _counts(_result(required, start), n_results),
+        "required": _lists(_result(at, start), at["position"].to_numpy(), n_results),
+    }
+
+
+def _at_best(placed: Placed, lengths: Ints, grade: int) -> tuple[Placed, Flags]:
+    """Every retrieved document, the unjudged as if they had `grade`; and which these are."""
+    result = np.repeat(np.arange(lengths.size), lengths)
+    begins = np.cumsum(lengths) - lengths
+    position = np.arange(1, result.size + 1) - begins[result]
+    row = begins[placed.result] + placed.position - 1
+    grades, by_llm = np.full(result.size, grade), np.zeros(result.size, np.bool_)
+    assumed = np.ones(result.size, np.bool_)
+    grades[row], by_llm[row], assumed[row] = placed.grade, placed.by_llm, False
+    return Placed(result, position, grades, by_llm), assumed
+
+
+def _up_to(
+    cut: int | None, grades: tuple[Ints, Ints], every: Placed, assumed: Flags
+) -> tuple[tuple[Ints, Ints], Placed]:
+    """Grades and places when the unjudged documents up to the cut-off count as judged."""
+    counting = assumed if cut is None else assumed & (every.position <= cut)
+    more = every.only(counting)
+    result = np.concatenate([grades[0], more.result])
+    return (result, np.concatenate([grades[1], more.grade])), every.only(~assumed | counting)
+
+
+def _of_grades(
+    grades: tuple[Ints, Ints], n_results: int, relevant_at: int, columns: Collection[str]
+) -> dict[str, Ints | pl.Series]:
+    """What the judgments alone say, whatever was retrieved."""
+    result, grade = grades
+    facts: dict[str, Ints | pl.Series] = {}
+    if "n_relevant" in columns:
+        facts["n_relevant"] = _counts(result[grade >= relevant_at], n_results)
+    if "n_nonrelevant" in columns:
+        facts["n_nonrelevant"] = _counts(result[grade < relevant_at], n_results)
+    if "ideal" in columns:
+        positive = grade > 0
+        best_first = np.lexsort((-grade[positive], result[positive]))
+        facts["ideal"] = _lists(
+            result[positive][best_first], grade[positive][best_first], n_results
+        )
+    return facts
+
+
+def _of_places(
+    at: Placed, n_results: int, relevant_at: int, columns: Collection[str]
+) -> dict[str, Ints | pl.Series]:
+    """Where judged documents stand, in rank order."""
+    relevant = at.grade >= relevant_at
+    positive, good, by_llm = at.only(at.grade > 0), at.only(relevant), at.only(at.by_llm)
+
+    def above() -> Ints:
+        """Judged non-relevant documents ranked above each relevant one."""
+        other = (~relevant).astype(np.int64)
+        before = np.cumsum(other)
+        begins = np.searchsorted(at.result, at.result)
+        own: Ints = before - before[begins] + other[begins]
+        return own[relevant]
+
+    make: dict[str, Callable[[], tuple[Ints, Ints]]] = {
+        "judged": lambda: (at.result, at.position),
+        "judged_by_llm": lambda: (by_llm.result, by_llm.position),
+        "found": lambda: (positive.result, positive.position),
+        "found_grades": lambda: (positive.result, positive.grade),
+        "relevant": lambda: (good.result, good.position),
+        "nonrelevant_above": lambda: (good.result, above()),
+    }
+    return {name: _lists(*arrays(), n_results) for name, arrays in make.items() if name in columns}
