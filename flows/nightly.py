@@ -84,7 +84,7 @@ def nightly(root: Path, config: Path, as_of: str | None = None) -> dict[str, Any
     Returns:
         as_of, baseline, candidate and report; candidate is null when there was no new run.
     """
-    instant = parse_as_of(as_of) if as_of else _scheduled_start()
+    instant = parse_as_of(as_of or _scheduled_start())
     night = open_night(root, config, instant)
     with alone(night):
         steps.finish_open_moves(night)
@@ -117,8 +117,10 @@ def _night(root: Path, config: Path, as_of: str) -> Night:
     return open_night(root, config, parse_as_of(as_of))
 
 
-def _scheduled_start() -> datetime:
-    return flow_run.scheduled_start_time or datetime.now(UTC)
+def _scheduled_start() -> str:
+    """As text: Prefect's times are of a class of their own."""
+    start: datetime = flow_run.scheduled_start_time or datetime.now(UTC)
+    return start.isoformat()
 
 
 def _outcome(night: Night, baseline: str | None, candidate: str | None) -> dict[str, Any]:

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from nights import Nights
+
+
+@pytest.fixture
+def nights(crucible, tmp_path, monkeypatch) -> Nights:
+    """A job whose baseline is loaded, in a store that commands find."""
+    job = Nights(tmp_path)
+    job.run("base", "01:00")
+    assert crucible("init", job.root).code == 0
+    monkeypatch.setenv("CRUCIBLE_ROOT", str(job.root))
+    return job
+
+
+def test_nights_of_a_range_are_done_in_order_and_the_last_one_gives_the_code(crucible, nights):
+    nights.run("new", "02:00")
+    words = ("nightly", "--config", nights.config, "--root", nights.root)
+    done = crucible(*words, "--as-of", "2026-05-01..2026-05-02")
+    assert done.code == 3
+    verdict, nothing = done.out.index("base → new"), done.out.index("no new run of faq to judge")
+    assert verdict < nothing
+
+    again = crucible(*words, "--as-of", "2026-05-01", "--json")
+    assert again.code == 0
+    told = again.json
+    assert (told["is_repeat"], told["candidate"]) == (True, "new")
+
+
+def test_without_as_of_a_run_without_finish_time_is_judged_at_once(crucible, nights):
+    nights.run("silent", None)
+    done = crucible("nightly", "--config", nights.config, "--root", nights.root, "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["candidate"] == "silent"
+
+
+def test_rows_put_aside_are_shown_with_their_reasons(crucible, nights, tmp_path):
+    nights.run("new", "02:00")
+    path = tmp_path / "runs/new.jsonl"
+    path.write_text(path.read_text() + '{"item_id": "q0", "answer": 5}\n', encoding="utf-8")
+    done = crucible("nightly", "--config", nights.config, "--root", nights.root)
+    assert "quarantined: results.answer: type: 5" in done.out
+    assert "quarantine file: " in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--as-of", "2026-05-01T00:00:00"), "has no time zone"),
+        (("--as-of", "yesterday"), "no date and no instant"),
+        (("--config", "elsewhere.toml"), "elsewhere.toml does not exist"),
+        (("--workspace", "a b"), "cannot name a workspace"),
+    ],
+)
+def test_a_wrong_option_exits_with_2_in_words(crucible, nights, words, said):
+    config = () if "--config" in words else ("--config", nights.config)
+    done = crucible("nightly", *config, "--root", nights.root, *words)
+    assert done.code == 2
+    assert said in done.err
+    assert "Fix: " in done.err
+
+
+def test_a_workspace_of_the_command_line_is_used_when_the_file_names_none(crucible, nights):
+    words = ("nightly", "--config", nights.config, "--root", nights.root)
+    assert crucible(*words, "--workspace", "w").code == 3
+    assert (nights.root / "w" / "lake").is_dir()
+    assert not (nights.root / "default").exists()
