@@ -39,4 +39,4 @@ def export(
     from crucible_batch.assemble.qrels_export import export_qrels
 
     count = export_qrels(open_store(root), workspace, output, source=source, format=format, pin=pin)
-    emit(f"wrote {count:,} judgments to {output}")
+    emit(f"wrote {count:,} judgment{'' if count == 1 else 's'} to {output}")

@@ -220,6 +220,16 @@ def test_a_mart_that_was_lost_is_written_again_with_the_same_bytes(bench):
     assert bench.head() == head  # nothing differs, so no row is added
 
 
+def test_marts_of_another_version_of_the_package_are_made_again(bench, monkeypatch):
+    first = bench.score("r")
+    for module in ("assemble.evaluate.run", "store.marts"):
+        monkeypatch.setattr(f"crucible_batch.{module}.version", lambda _: "999.1")
+    again = bench.score("r")
+    assert again.created
+    assert (again.row["evaluation_id"], again.row["seq"]) == (first.row["evaluation_id"], 2)
+    assert not bench.score("r").created
+
+
 def test_two_judges_and_no_pin_ask_which_one_counts(bench):
     both = result("q1", verdict="supported", judges=("a@1", "b@1"))
     bench.run("two", both, result("q2"), judge=None)

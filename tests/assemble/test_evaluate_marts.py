@@ -10,6 +10,7 @@ import pytest
 from bench import Bench, item, number, result
 
 from crucible_batch.assemble.evaluate.feedback import classified_events, feedback_id
+from crucible_batch.assemble.load import load_corpus
 from crucible_batch.contracts import TABLES
 from crucible_batch.metrics import catalog
 from crucible_batch.store.doctor import diagnose
@@ -30,6 +31,9 @@ def bench(tmp_path_factory) -> Bench:
         result("q3", "d3", verdict="contradicted", confidence=0.2),
         top_k=3,
     )
+    corpus = bench.folder / "documents.jsonl"
+    corpus.write_text('{"doc_id": "d1", "content_hash": "x", "hash_version": "1"}\n')
+    load_corpus(bench.store, [corpus], corpus_version="v1", observed_at=NOW)
     return bench
 
 

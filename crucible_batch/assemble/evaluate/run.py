@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class Evaluation:
 
     def _where(self, table: str) -> Path:
         path, own = self.paths[table], self.row["evaluation_id"]
-        if _is_own(path, table, own):
+        if _is_of(path, own):
             return path
         return path.parents[2] / "variants" / table / f"{file_name(own)}.parquet"
 
@@ -141,19 +142,28 @@ def _found(work: Work, *, default: bool) -> Evaluation | None:
     if default and not row["mart_paths"][0].startswith("marts/"):
         return None
     paths = _paths(work.workspace, row)
-    if not all(_is_own(path, table, work.evaluation_id) for table, path in paths.items()):
+    if not all(_is_current(path, name, work.evaluation_id) for name, path in paths.items()):
         return None
     return Evaluation(row=row, samples_n=work.flags.samples_n, created=False, paths=paths)
 
 
-def _is_own(path: Path, table: str, evaluation_id: str) -> bool:
-    """Whether a file is there, of this evaluation and of the present contract."""
+def _is_of(path: Path, evaluation_id: str) -> bool:
+    """Whether a file is there and of this evaluation."""
     if not path.is_file():
         return False
+    return pl.read_parquet_metadata(path).get("crucible.evaluation_id") == evaluation_id
+
+
+def _is_current(path: Path, table: str, evaluation_id: str) -> bool:
+    """Whether a file is of this evaluation, by the present contract and the present code.
+
+    Runs scored by two versions of a formula would be held against two rulers.
+    """
+    if not _is_of(path, evaluation_id):
+        return False
     footer = pl.read_parquet_metadata(path)
-    return footer.get("crucible.evaluation_id") == evaluation_id and footer.get(
-        "crucible.version"
-    ) == str(TABLES[table].version)
+    made_by = (footer.get("crucible.version"), footer.get("crucible.package"))
+    return made_by == (str(TABLES[table].version), version("crucible-batch"))
 
 
 def _paths(workspace: Workspace, row: Mapping[str, Any]) -> dict[str, Path]:
