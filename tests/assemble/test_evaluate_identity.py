@@ -140,8 +140,10 @@ def test_a_pin_scores_the_store_as_it_was(bench):
 
 
 def test_a_pin_from_before_the_run_knows_no_such_run(bench):
-    with pytest.raises(UnknownNameError, match="'r'"):
+    with pytest.raises(UnknownNameError, match="loaded after commit 1"):
         bench.score("r", pin=1)
+    with pytest.raises(UnknownNameError, match="No run is called"):
+        bench.score("s", pin=1)
 
 
 def test_document_judgments_change_a_chunk_evaluation_because_citations_read_them(bench):

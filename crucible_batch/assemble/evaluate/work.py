@@ -12,7 +12,7 @@ from crucible_batch.assemble.evaluate.options import Options
 from crucible_batch.assemble.evaluate.ruler import Ruler, load_ruler
 from crucible_batch.assemble.evaluate.subject import Subject, load_subject
 from crucible_batch.contracts import TABLES
-from crucible_batch.errors import ContractError
+from crucible_batch.errors import ContractError, UnknownNameError
 from crucible_batch.metrics import catalog
 from crucible_batch.metrics.facts import RunFlags, RunRows, run_flags
 from crucible_batch.metrics.metric import AnyMetric, Metric, RunMetric
@@ -111,7 +111,7 @@ def prepare(
         UsageError: Several judges judged the run and nothing says whose verdicts count.
         ContractError: A name is a plugin metric of results and of the run at once.
     """
-    subject = load_subject(snapshot, run_id)
+    subject = _subject(workspace, snapshot, run_id)
     of_results = subject.scan("external_scores").select("metric").unique().collect()
     of_run = subject.scan("external_run_metrics").collect()
     _refuse_both(run_id, of_results["metric"], of_run["metric"])
@@ -134,6 +134,18 @@ def prepare(
         plugin_runs=plugin_run_metrics(of_run, declared),
         declarations=tuple(declared.rows()),
     )
+
+
+def _subject(workspace: Workspace, snapshot: Snapshot, run_id: str) -> Subject:
+    """Find the run; one that was loaded after the pin is told apart from a wrong name."""
+    try:
+        return load_subject(snapshot, run_id)
+    except UnknownNameError as error:
+        now = workspace.snapshot()
+        if now.read("runs").filter(pl.col("run_id") == run_id).collect().is_empty():
+            raise
+        fix = f"it was loaded after commit {snapshot.seq}: pin a later one, at most {now.seq}."
+        raise UnknownNameError("run", run_id, error.known, fix=fix) from None
 
 
 def _flags(subject: Subject, asked_judge: str | None) -> RunFlags:
