@@ -1,7 +1,7 @@
 """Compare candidates with one baseline."""
 
-from __future__ import annotations
-
+# Annotations are evaluated here: Prefect loads a deployed flow by its path, and then nothing could
+# resolve them as text.
 from pathlib import Path
 
 from prefect import flow

@@ -3,8 +3,8 @@
 python -m flows.score_runs --root STORE
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here: Prefect loads a deployed flow by its path, and then nothing could
+# resolve them as text.
 from pathlib import Path
 
 import typer
