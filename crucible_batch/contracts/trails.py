@@ -215,7 +215,10 @@ EVALUATIONS = Table(
         count(name="n_results", description="results with a row"),
         count(name="n_errored", description="errored results"),
         count(name="n_unplaced_judgments", description="chunk judgments without a document"),
-        count(name="n_unknown_judgments", description="judgments of unknown documents"),
+        count(
+            name="n_unknown_judgments",
+            description="judgments of documents that a loaded corpus does not hold",
+        ),
         count(name="n_blank_answers", description="blank answers"),
         count(name="n_blank_contexts", description="blank contexts"),
         count(name="n_abstained", description="abstained results"),

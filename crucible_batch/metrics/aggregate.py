@@ -7,7 +7,7 @@ it rests on. Intervals come from outside, so that this room knows no resampling.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -110,14 +110,31 @@ def aggregate(
         ContractError: The scores of a metric are not those of the expected results.
     """
     declared = {metric.name: metric for metric in metrics}
-    rows = []
-    for (name,), frame in _by_metric(scores, declared):
-        column = column_of(str(name), frame, grid)
-        metric = declared[str(name)]
-        rows += [
-            _mean_row(metric, column, grid, slice_name, interval, label)
-            for slice_name in grid.slices
-        ]
+    parts = [
+        aggregate_column(
+            declared[str(name)],
+            column_of(str(name), frame, grid),
+            grid,
+            interval=interval,
+            label=label,
+        )
+        for (name,), frame in _by_metric(scores, declared)
+    ]
+    return pl.concat([_table([]), *parts]).sort("slice_by", "slice", "metric")
+
+
+def aggregate_column(
+    metric: Metric, column: Column, grid: Grid, *, interval: IntervalOf, label: LabelOf
+) -> pl.DataFrame:
+    """Average one metric over every slice; see `aggregate`."""
+    rows: list[Row] = []
+    done: dict[tuple[bytes, bool], Row] = {}
+    for name, items in grid.slices.items():
+        # Slices of the same items (a facet nobody uses) have the same numbers.
+        same = (items.tobytes(), metric.headline and name == ALL)
+        if same not in done:
+            done[same] = _mean_row(metric, column, grid, name, interval, label)
+        rows.append(replace(done[same], slice_by=name[0], slice=name[1]))
     return _table(rows)
 
 

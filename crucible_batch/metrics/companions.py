@@ -15,7 +15,7 @@ from crucible_batch.exact import exact_mean
 from crucible_batch.metrics.metric import Metric
 from crucible_batch.metrics.ranking_frame import Rankings, columns_read
 from crucible_batch.metrics.retrieval_terms import in_top
-from crucible_batch.metrics.score import score
+from crucible_batch.metrics.score import score_table
 
 COMPANION_COLUMNS = ("n_retrieved", "n_dropped", "judged", "judged_by_llm", "tied")
 """The columns of the `ranking` grain that companions read."""
@@ -110,7 +110,8 @@ def _optimistic(
     found: dict[str, pl.Series] = {}
     for cut in dict.fromkeys(m.cut for m in bounded):
         group = [m for m in bounded if m.cut == cut]
-        found |= _by_metric(score({group[0].grain.name: rankings.optimistic[cut]}, group, key))
+        table = score_table({group[0].grain.name: rankings.optimistic[cut]}, group, key)
+        found |= {m.name: table.carried(place) for place, m in enumerate(group)}
     return found
 
 

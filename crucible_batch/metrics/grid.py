@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crucible_batch.errors import ContractError
 from crucible_batch.exact import exact_mean
 from crucible_batch.metrics.answer_grains import KEY
-from crucible_batch.metrics.nulls import REASON, Kind
+from crucible_batch.metrics.nulls import REASON, REASONS, Kind
 
 SCORED, NOT_APPLICABLE, MISSING, ERRORED = range(4)
 """What a score is counted as; an errored one is missing too, so `>= MISSING` finds both."""
@@ -122,10 +122,26 @@ def column_of(name: str, frame: pl.DataFrame, grid: Grid) -> Column:
     return Column(values=values, standing=standing, item_means=_item_means(values))
 
 
+def column_of_codes(values: Floats, codes: NDArray[np.uint8], grid: Grid) -> Column:
+    """One metric as arrays over the expected results, from what `score_table` gives.
+
+    Args:
+        values: NaN where the metric is not carried; in the order of the expected results.
+        codes: 0, or the place of the null reason in REASONS, from 1.
+        grid: The expected results.
+    """
+    shape = (-1, grid.samples_n)
+    table = values.reshape(shape)
+    return Column(table, _STANDING_OF_CODE[codes].reshape(shape), _item_means(table))
+
+
 _STANDING_OF = {
     name: NOT_APPLICABLE if reason.kind is Kind.NOT_APPLICABLE else MISSING
     for name, reason in REASON.items()
 } | {"errored": ERRORED}
+
+
+_STANDING_OF_CODE = np.array([SCORED, *(_STANDING_OF[reason.name] for reason in REASONS)])
 
 
 def standings(reasons: pl.Series) -> Codes:
@@ -139,5 +155,10 @@ def _item_means(values: Floats) -> Floats:
     if values.shape[1] == 1:
         return values[:, 0]
     carried = ~np.isnan(values)
+    if values.shape[1] == 2:  # a sum of two is rounded once by itself
+        total = np.where(carried, values, 0.0).sum(axis=1)
+        halves: Floats = np.full(len(values), np.nan)
+        np.divide(total, carried.sum(axis=1), out=halves, where=carried.any(axis=1))
+        return halves
     means = [exact_mean(row[kept].tolist()) for row, kept in zip(values, carried, strict=True)]
     return np.array([np.nan if mean is None else mean for mean in means], dtype=np.float64)

@@ -24,7 +24,8 @@ def wide_results(
     """The table of results for people.
 
     Args:
-        scores: item_id, sample_index, metric, value of every expected result.
+        scores: item_id, sample_index, metric, value of every expected result, as `score` returns
+            them: result after result, metrics in one order.
         answers: The `answer` grain with its key.
         classes: Label, class and rule, one row per row of `answers` (`taxonomy.classify`).
         evidence: item_id, sample_index, evidence_hash (`facts.evidence_hashes`).
@@ -34,7 +35,15 @@ def wide_results(
         at all), evidence_hash, then one column per metric in the order of `scores`; by key.
     """
     names = scores["metric"].unique(maintain_order=True).to_list()
-    wide = scores.pivot("metric", on_columns=names, index=list(KEY), values="value")
+    # Scores stand result after result, so every metric is one row in so many.
+    wide = (
+        scores.select(KEY)
+        .gather_every(len(names))
+        .with_columns(
+            scores["value"].gather_every(len(names), place).alias(name)
+            for place, name in enumerate(names)
+        )
+    )
     said = answers.select(*KEY, errored=pl.col("errored") | ~pl.col("has_result"))
     return (
         said.select(KEY)

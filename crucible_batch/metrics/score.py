@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,36 @@ def score(
             reason; the frames hold different results.
         ValueError: There is no metric.
     """
+    table = score_table(frames, metrics, key)
+    return _long(table.index, table.metrics, table.values, table.codes)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores as a table of results by metrics.
+
+    Attributes:
+        index: Keys of the results, sorted.
+        metrics: What was computed.
+        values: Shape (results, metrics); whatever the expression gave where no value is carried.
+        codes: 0 where a value is carried, else the code of its null reason; same shape.
+    """
+
+    index: pl.DataFrame
+    metrics: list[Metric]
+    values: Floats
+    codes: Codes
+
+    def carried(self, place: int) -> pl.Series:
+        """The values of one metric, null where none is carried, in the order of the results."""
+        value = pl.Series(self.values[:, place] + 0.0)
+        return pl.select(pl.when(pl.Series(self.codes[:, place] == 0)).then(value)).to_series()
+
+
+def score_table(
+    frames: Mapping[str, pl.DataFrame], metrics: Iterable[Metric], key: Sequence[str]
+) -> ScoreTable:
+    """Score every result with every metric, as arrays; see `score`."""
     ordered = list(metrics)
     if not ordered:
         raise ValueError("no metric to score")
@@ -51,7 +82,7 @@ def score(
         for place, (value, code) in zip(places, columns, strict=True):
             values[:, place], codes[:, place] = value, code
     _check(index, ordered, values, codes)
-    return _long(index, ordered, values, codes)
+    return ScoreTable(index, ordered, values, codes)
 
 
 def grains(metrics: Iterable[Metric]) -> tuple[Grain, ...]:

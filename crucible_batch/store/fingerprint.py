@@ -31,6 +31,8 @@ import pyarrow.compute as pc
 from crucible_batch.contracts import Table
 
 _FILE_BLOCK = 1 << 20
+_PIECE = 100_000
+"""Rows copied at a time; pieces change nothing."""
 
 
 def canonical_json(value: object) -> str:
@@ -108,7 +110,8 @@ def content_fingerprint(rows: pl.DataFrame | Iterable[pl.DataFrame], table: Tabl
 def frame_fingerprint(rows: pl.DataFrame) -> str:
     """Return the fingerprint of all columns of rows that stand in an order of their own."""
     fingerprint = RowFingerprint(rows.columns)
-    fingerprint.update(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    for piece in rows.iter_slices(_PIECE):
+        fingerprint.update(piece.to_arrow(compat_level=pl.CompatLevel.oldest()))
     return fingerprint.hexdigest()
 
 

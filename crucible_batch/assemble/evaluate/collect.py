@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crucible_batch.assemble.evaluate.scoring import Scored
 from crucible_batch.assemble.evaluate.subject import KEY
+from crucible_batch.metrics.grid import Column, Grid, column_of_codes
 from crucible_batch.metrics.metric import Metric
 from crucible_batch.metrics.nulls import REASONS
 from crucible_batch.metrics.results import RunCounts
@@ -38,24 +39,25 @@ class Collection:
         self._values: list[NDArray[np.float64]] = []
         self._reasons: list[NDArray[np.uint8]] = []
         self._keys: list[pl.DataFrame] = []
-        self._companions: list[pl.DataFrame] = []
+        self._companions: list[dict[str, pl.DataFrame]] = []
+        self._n_items = 0
+        self._names = pl.Enum([metric.name for metric in metrics])
         self._outcomes: list[pl.DataFrame] = []
         self._classes: list[pl.DataFrame] = []
 
     def add(self, scored: Scored) -> None:
         """Take in the next bucket."""
         number = len(self._keys)
-        scored.scores.write_parquet(self.folder / f"scores-{number:06d}.parquet", compression="lz4")
-        scored.wide.write_parquet(self.folder / f"wide-{number:06d}.parquet", compression="lz4")
+        coded = scored.scores.cast({"metric": self._names, "null_reason": _REASONS})
+        coded.write_ipc(self.folder / f"scores-{number:06d}.arrow")
+        scored.wide.write_ipc(self.folder / f"wide-{number:06d}.arrow")
         shape = (-1, len(self.metrics))
-        reasons = scored.scores["null_reason"].cast(_REASONS).to_physical()
+        reasons = coded["null_reason"].to_physical()
         codes = (reasons.cast(pl.Int16) + 1).fill_null(0).cast(pl.UInt8)
         self._values.append(scored.scores["value"].to_numpy().reshape(shape))
         self._reasons.append(codes.to_numpy().reshape(shape))
         self._keys.append(scored.scores.select(KEY).gather_every(len(self.metrics)))
-        self._companions.append(
-            scored.companions.cast(pl.Schema({**scored.companions.schema, **_COMPACT}))
-        )
+        self._companions.append(self._compact(scored))
         self._outcomes.append(scored.outcomes)
         self._classes.append(scored.wide.select("item_id", "error_class"))
         self.counts += scored.counts
@@ -78,33 +80,40 @@ class Collection:
 
     def scores(self) -> pl.LazyFrame:
         """Long scores in key order, from disk."""
-        return self._scan("scores")
+        return self._scan("scores").with_columns(pl.col("metric", "null_reason").cast(pl.String))
 
     def wide(self) -> pl.LazyFrame:
         """The table of results for people in key order, from disk."""
         return self._scan("wide")
 
-    def by_metric(self) -> Iterator[tuple[Metric, pl.DataFrame]]:
-        """Every metric with its scores of all expected results."""
-        keys = self.keys
-        names = pl.Series([None, *_REASONS.categories], dtype=pl.String)
-        for place, metric in enumerate(self.metrics):
-            values = np.concatenate([part[:, place] for part in self._values])
-            codes = np.concatenate([part[:, place] for part in self._reasons])
-            value = pl.Series("value", values, nan_to_null=True)
-            yield (
-                metric,
-                keys.with_columns(
-                    value, metric=pl.lit(metric.name), null_reason=names.gather(codes)
-                ),
-            )
+    def column(self, place: int, grid: Grid) -> Column:
+        """The scores of the metric at `place`, over all expected results."""
+        values = np.concatenate([part[:, place] for part in self._values])
+        codes = np.concatenate([part[:, place] for part in self._reasons])
+        return column_of_codes(values, codes, grid)
 
     def companions_of(self, metric: Metric) -> pl.DataFrame:
-        """What stands beside one retrieval metric."""
-        name = pl.col("metric").cast(pl.String) == metric.name
-        rows = pl.concat([part.filter(name) for part in self._companions])
-        return rows.cast(dict.fromkeys(_COMPACT, pl.Int64())).cast({"metric": pl.String})
+        """What stands beside one retrieval metric; `item_id` is the place of the item."""
+        rows = pl.concat([parts[metric.name] for parts in self._companions])
+        return rows.cast(dict.fromkeys(_COMPACT, pl.Int64())).with_columns(
+            metric=pl.lit(metric.name)
+        )
+
+    def _compact(self, scored: Scored) -> dict[str, pl.DataFrame]:
+        """Companions by metric, ids replaced by places among the items of the run."""
+        items = scored.scores.select(pl.col("item_id").unique(maintain_order=True))
+        places = items.with_row_index("place", offset=self._n_items)
+        self._n_items += items.height
+        rows = scored.companions.join(places, on="item_id", maintain_order="left").drop(KEY)
+        rows = rows.rename({"place": "item_id"})
+        parts = rows.cast(pl.Schema({**rows.schema, **_COMPACT})).partition_by(
+            "metric", as_dict=True, include_key=False
+        )
+        known = {str(name): part for (name,), part in parts.items()}
+        empty = rows.clear().cast(pl.Schema({**rows.schema, **_COMPACT})).drop("metric")
+        return {metric.name: known.get(metric.name, empty) for metric in self.metrics}
 
     def _scan(self, what: str) -> pl.LazyFrame:
-        paths = sorted(self.folder.glob(f"{what}-*.parquet"))
-        return pl.scan_parquet(paths, glob=False)
+        return pl.concat(
+            pl.scan_ipc(path, glob=False) for path in sorted(self.folder.glob(f"{what}-*.arrow"))
+        )

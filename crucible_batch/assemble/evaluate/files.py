@@ -54,7 +54,6 @@ def _tables(work: Work, collection: Collection) -> dict[str, pl.DataFrame | pl.L
     numbers = run_numbers(
         collection,
         Grid.of(items, slices, work.flags.samples_n),
-        slices,
         work.run_metrics,
         work.plugin_runs,
         work.settings,

@@ -104,14 +104,17 @@ def _row(work: Work, collection: Collection, staged: StagedMarts) -> dict[str, A
 
 
 def _n_unknown(work: Work) -> int:
-    """Effective grades of documents that neither a corpus nor the run's retrieval knows."""
-    subject = work.subject
-    known = [
-        subject.scan("retrievals").select("doc_id"),
-        subject.snapshot.read("documents").select("doc_id"),
-    ]
+    """Effective grades of documents that neither a corpus nor the run's retrieval knows.
+
+    Without a corpus nobody can say which documents there are: 0.
+    """
+    snapshot = work.subject.snapshot
+    corpus = snapshot.read("documents").select("doc_id")
+    if corpus.head(1).collect().is_empty():
+        return 0
+    known = [corpus, work.subject.scan("retrievals").select("doc_id")]
     judged = work.ruler.document_grades.select("doc_id")
-    # Few of the rows retrieved are of judged documents: those are kept before they are compared.
+    # Few of the rows are of judged documents: those are kept before they are compared.
     wanted = judged.unique().lazy()
     seen = [rows.join(wanted, on="doc_id", how="semi").unique() for rows in known]
     unknown = judged.lazy().join(pl.concat(seen), on="doc_id", how="anti")

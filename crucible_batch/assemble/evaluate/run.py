@@ -15,12 +15,13 @@ from typing import Any
 
 import polars as pl
 
+from crucible_batch.assemble.evaluate.ahead import in_order
 from crucible_batch.assemble.evaluate.collect import Collection
 from crucible_batch.assemble.evaluate.files import mart_files, write_catalog
 from crucible_batch.assemble.evaluate.options import Options
 from crucible_batch.assemble.evaluate.record import newest, record
-from crucible_batch.assemble.evaluate.scoring import How, score_bucket
-from crucible_batch.assemble.evaluate.subject import buckets
+from crucible_batch.assemble.evaluate.scoring import How, Scored, score_bucket
+from crucible_batch.assemble.evaluate.subject import Bucket, buckets
 from crucible_batch.assemble.evaluate.work import Work, is_plugin, prepare
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.contracts import TABLES
@@ -181,8 +182,13 @@ def _scored(work: Work, *, default: bool, progress: Progress) -> Evaluation:
     own = [metric.name for metric in work.metrics if not is_plugin(metric.name)]
     with work.workspace.staging.folder() as folder:
         collection = Collection(folder, work.metrics)
-        for bucket in buckets(work.subject, work.ruler, work.settings.machine.bucket_rows):
-            collection.add(score_bucket(bucket, work.ruler, how, in_wide=own))
+
+        def score(bucket: Bucket) -> Scored:
+            return score_bucket(bucket, work.ruler, how, in_wide=own)
+
+        waiting = buckets(work.subject, work.ruler, work.settings.machine.bucket_rows)
+        for scored in in_order(score, waiting):
+            collection.add(scored)
             progress(f"{collection.counts.n_expected:,} results scored")
         staged = work.workspace.stage_marts(
             mart_files(work, collection, default=default), recorded=True
