@@ -54,9 +54,10 @@ def test_headline_metrics_are_one_family_adjusted_as_asked():
 
 
 def test_other_metrics_are_a_family_of_their_own_under_bh():
-    cells = [cell("accuracy", 9), cell("must_recall", 9), cell("perfect_rate", 7, 3)]
+    others = [cell("must_recall", 9), cell("perfect_rate", 8), cell("assertion_score", 7)]
+    cells = [cell("accuracy", 9), *others]
     tested = settled(*cells)
-    assert [one.family for one in tested] == ["headline", "overall", "overall"]
+    assert [one.family for one in tested] == ["headline", "overall", "overall", "overall"]
     assert tested[0].p_adjusted == tested[0].p_value  # alone in its family
     raw = [one.tested.p_value for one in cells[1:]]
     assert [one.p_adjusted for one in tested[1:]] == list(adjust_pvalues(raw, "bh"))
@@ -69,9 +70,13 @@ def test_slices_are_a_third_family_without_those_of_few_items():
         cell("must_recall", 4, slice_name=SLICE),
         cell("accuracy", 9, n=19, slice_name=("shape", "privacy")),
     ]
+    cells.insert(2, cell("perfect_rate", 6, slice_name=SLICE))
     tested = settled(*cells)
-    assert [one.family for one in tested] == ["headline", "slices", "slices", None]
-    assert [one.family_size for one in tested] == [1, 2, 2, None]
+    assert [one.family for one in tested] == ["headline", "slices", "slices", "slices", None]
+    assert [one.family_size for one in tested] == [1, 3, 3, 3, None]
+    raw = [one.tested.p_value for one in cells[1:4]]
+    assert [one.p_adjusted for one in tested[1:4]] == list(adjust_pvalues(raw, "bh"))
+    assert list(adjust_pvalues(raw, "bh")) != list(adjust_pvalues(raw, "holm"))
     few = tested[-1]
     assert few.p_value == cells[-1].tested.p_value  # the raw p stays to be seen
     assert (few.p_adjusted, few.verdict) == (None, "insufficient_items")
