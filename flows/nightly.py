@@ -7,8 +7,8 @@ that died is simply run again. `crucible nightly` runs the same steps without a 
     python -m flows.nightly --root STORE --config nightly.toml --as-of 2026-05-01
 """
 
-# Annotations are evaluated here: Prefect loads a deployed flow by its path, and then nothing could
-# resolve them as text.
+# Annotations are no text here: Prefect pickles a served flow for its process, and text could not be
+# resolved there.
 import sys
 import tempfile
 from datetime import UTC, datetime

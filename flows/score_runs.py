@@ -3,8 +3,8 @@
 python -m flows.score_runs --root STORE
 """
 
-# Annotations are evaluated here: Prefect loads a deployed flow by its path, and then nothing could
-# resolve them as text.
+# Annotations are no text here: Prefect pickles a served flow for its process, and text could not be
+# resolved there.
 from pathlib import Path
 
 import typer

@@ -1,30 +1,45 @@
-"""A deployed flow is loaded by its path, in a process that was given its parameters as JSON."""
+"""A served or deployed flow runs in another process, which gets its parameters as JSON."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
-import pytest
 import yaml
 
 FLOWS = Path(__file__).parents[2] / "flows"
-GIVEN = {"root": "store"}
+
+CHILD = """
+import json, sys
+import cloudpickle
+flow = cloudpickle.loads(sys.stdin.buffer.read())
+print(flow.validate_parameters(json.loads(sys.argv[1]))["root"])
+"""
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("nightly", {"config": "nightly.toml"}),
-        ("score_runs", {"runs": ["a"]}),
-        ("compare_runs", {"baseline": "a", "candidates": ["b"]}),
-    ],
-)
-def test_its_parameters_are_validated(prefect_home, name, given):
-    from prefect.flows import load_flow_from_entrypoint
+def test_flows_that_travel_to_another_process_validate_their_parameters(prefect_home):
+    import cloudpickle
 
-    flow = load_flow_from_entrypoint(f"{FLOWS / name}.py:{name}")
-    parameters = flow.validate_parameters(GIVEN | given)
-    assert parameters["root"] == Path("store")
+    from flows.compare_runs import compare_runs
+    from flows.nightly import nightly
+    from flows.score_runs import score_runs
+
+    for flow, given in (
+        (nightly, {"config": "nightly.toml"}),
+        (score_runs, {"runs": ["a"]}),
+        (compare_runs, {"baseline": "a", "candidates": ["b"]}),
+    ):
+        child = subprocess.run(
+            [sys.executable, "-c", CHILD, json.dumps({"root": "store"} | given)],
+            input=cloudpickle.dumps(flow),
+            capture_output=True,
+            cwd=FLOWS.parent,
+            check=False,
+            timeout=120,
+        )
+        assert child.stdout == b"store\n", child.stderr.decode()
 
 
 def test_the_deployment_file_names_a_flow_and_its_parameters(prefect_home):
