@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +11,10 @@ import yaml
 FLOWS = Path(__file__).parents[2] / "flows"
 
 CHILD = """
-import json, sys
+import sys
 import cloudpickle
-flow = cloudpickle.loads(sys.stdin.buffer.read())
-print(flow.validate_parameters(json.loads(sys.argv[1]))["root"])
+for flow, given in cloudpickle.loads(sys.stdin.buffer.read()):
+    print(flow.validate_parameters({"root": "store"} | given)["root"])
 """
 
 
@@ -26,20 +25,20 @@ def test_flows_that_travel_to_another_process_validate_their_parameters(prefect_
     from flows.nightly import nightly
     from flows.score_runs import score_runs
 
-    for flow, given in (
+    travelling = [
         (nightly, {"config": "nightly.toml"}),
         (score_runs, {"runs": ["a"]}),
         (compare_runs, {"baseline": "a", "candidates": ["b"]}),
-    ):
-        child = subprocess.run(
-            [sys.executable, "-c", CHILD, json.dumps({"root": "store"} | given)],
-            input=cloudpickle.dumps(flow),
-            capture_output=True,
-            cwd=FLOWS.parent,
-            check=False,
-            timeout=120,
-        )
-        assert child.stdout == b"store\n", child.stderr.decode()
+    ]
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD],
+        input=cloudpickle.dumps(travelling),
+        capture_output=True,
+        cwd=FLOWS.parent,
+        check=False,
+        timeout=120,
+    )
+    assert child.stdout == b"store\n" * 3, child.stderr.decode()
 
 
 def test_the_deployment_file_names_a_flow_and_its_parameters(prefect_home):
