@@ -64,4 +64,4 @@ def _fitting(lines: list[str], room: int) -> list[str]:
 
 
 def _size(lines: list[str]) -> int:
-    return sum(len(line.encode()) + 1 for line in lines)
+    return sum(len(f"{line}\n".encode()) for line in lines)
