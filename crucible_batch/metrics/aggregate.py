@@ -6,7 +6,7 @@ it rests on. Intervals come from outside, so that this room knows no resampling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -176,34 +176,6 @@ def aggregate_run_metrics(
                 )
             )
     return _table(rows)
-
-
-def error_classes(
-    classes: pl.DataFrame, slices: pl.DataFrame, names: Sequence[str]
-) -> pl.DataFrame:
-    """Count error classes over every slice.
-
-    Args:
-        classes: item_id and error_class of every expected result; null is no class.
-        slices: slice_by, slice, item_id.
-        names: The classes; one without a result is counted 0.
-
-    Returns:
-        slice_by, slice, error_class, n, share (of the classified results), sorted by slice, in
-        the order of `names`; a slice without any classified result has no rows.
-    """
-    counted = (
-        slices.join(classes.drop_nulls("error_class"), on="item_id")
-        .group_by("slice_by", "slice", "error_class")
-        .agg(n=pl.len().cast(pl.Int64))
-    )
-    order = pl.DataFrame({"error_class": names}).with_row_index("order")
-    every = counted.select("slice_by", "slice").unique().join(order, how="cross")
-    on = ["slice_by", "slice", "error_class"]
-    filled = every.join(counted, on=on, how="left").with_columns(pl.col("n").fill_null(0))
-    total = pl.col("n").sum().over("slice_by", "slice")
-    shares = filled.with_columns(share=pl.col("n") / total).sort("slice_by", "slice", "order")
-    return shares.select(*on, "n", "share")
 
 
 def _by_metric(

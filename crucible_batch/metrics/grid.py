@@ -156,7 +156,8 @@ def _item_means(values: Floats) -> Floats:
         return values[:, 0]
     carried = ~np.isnan(values)
     if values.shape[1] == 2:  # a sum of two is rounded once by itself
-        total = np.where(carried, values, 0.0).sum(axis=1)
+        first, second = np.where(carried, values, 0.0).T
+        total = first + second
         halves: Floats = np.full(len(values), np.nan)
         np.divide(total, carried.sum(axis=1), out=halves, where=carried.any(axis=1))
         return halves

@@ -6,6 +6,7 @@ report is ignored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -70,3 +71,31 @@ def classify(answers: pl.DataFrame) -> pl.DataFrame:
         error_class=pl.when(labelled).then(error_class),
         error_rule=pl.when(labelled).then(error_rule),
     )
+
+
+def error_classes(
+    classes: pl.DataFrame, slices: pl.DataFrame, names: Sequence[str]
+) -> pl.DataFrame:
+    """Count error classes over every slice.
+
+    Args:
+        classes: item_id and error_class of every expected result; null is no class.
+        slices: slice_by, slice, item_id.
+        names: The classes; one without a result is counted 0.
+
+    Returns:
+        slice_by, slice, error_class, n, share (of the classified results), sorted by slice, in
+        the order of `names`; a slice without any classified result has no rows.
+    """
+    counted = (
+        slices.join(classes.drop_nulls("error_class"), on="item_id")
+        .group_by("slice_by", "slice", "error_class")
+        .agg(n=pl.len().cast(pl.Int64))
+    )
+    order = pl.DataFrame({"error_class": names}).with_row_index("order")
+    every = counted.select("slice_by", "slice").unique().join(order, how="cross")
+    on = ["slice_by", "slice", "error_class"]
+    filled = every.join(counted, on=on, how="left").with_columns(pl.col("n").fill_null(0))
+    total = pl.col("n").sum().over("slice_by", "slice")
+    shares = filled.with_columns(share=pl.col("n") / total).sort("slice_by", "slice", "order")
+    return shares.select(*on, "n", "share")

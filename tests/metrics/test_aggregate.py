@@ -14,10 +14,10 @@ from crucible_batch.metrics.aggregate import (
     Interval,
     aggregate,
     aggregate_run_metrics,
-    error_classes,
 )
 from crucible_batch.metrics.grid import Grid
 from crucible_batch.metrics.metric import Example, Grain, Metric
+from crucible_batch.metrics.taxonomy import error_classes
 
 GRAIN = Grain(name="g", columns={})
 

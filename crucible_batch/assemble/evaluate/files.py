@@ -12,7 +12,7 @@ from crucible_batch.assemble.evaluate.subject import KEY
 from crucible_batch.assemble.evaluate.work import Work
 from crucible_batch.contracts import TABLES
 from crucible_batch.contracts.vocabulary import ERROR_CLASSES
-from crucible_batch.metrics import aggregate, calibration, catalog, results, selective
+from crucible_batch.metrics import calibration, catalog, results, selective, taxonomy
 from crucible_batch.metrics.grid import Grid
 from crucible_batch.metrics.metric import AnyMetric
 from crucible_batch.sql import query
@@ -71,7 +71,7 @@ def _tables(work: Work, collection: Collection) -> dict[str, pl.DataFrame | pl.L
         ),
         "risk_coverage": curve,
         "reliability_bins": calibration.reliability_bins(pairs["confidence"], pairs["correct"]),
-        "error_classes": aggregate.error_classes(collection.classes, slices, ERROR_CLASSES),
+        "error_classes": taxonomy.error_classes(collection.classes, slices, ERROR_CLASSES),
     }
 
 
