@@ -13,13 +13,15 @@ PROJECT = Path(__file__).parents[2]
 TROUBLE = ("Traceback", "telemetry", "database is locked", "ERROR", "WARNING", "CRITICAL")
 
 
-def run(home: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+def run(
+    home: Path, *words: str | Path, module: str = "flows.nightly"
+) -> subprocess.CompletedProcess[str]:
     """Run the flow with a fresh Prefect, no API, and no way out of the machine."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT", "DO_NOT_TRACK"))}
     offline = dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
     local = {"NO_PROXY": "127.0.0.1,localhost", "PREFECT_HOME": str(home), "HOME": str(home)}
     return subprocess.run(
-        [sys.executable, "-m", "flows.nightly", *words],
+        [sys.executable, "-m", module, *words],
         cwd=PROJECT,
         env=kept | offline | local,
         capture_output=True,
@@ -54,3 +56,12 @@ def test_a_wrong_configuration_ends_in_words_and_its_exit_code(tmp_path):
     done = run(tmp_path, "--root", tmp_path / "store", "--config", config)
     assert done.returncode == 2
     assert "unknown key 'baselin'. Did you mean baseline" in done.stderr
+
+
+def test_a_schedule_that_no_server_would_keep_is_refused(tmp_path):
+    config = PROJECT / "data" / "example" / "nightly.toml"
+    words = ("--root", tmp_path / "store", "--config", config)
+    done = run(tmp_path, *words, module="flows.deploy")
+    assert done.returncode == 2
+    assert "No Prefect server is named" in done.stderr
+    assert "prefect server start" in done.stderr
