@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from crucible_batch.contracts import TABLES
+from crucible_batch.contracts.ids import question_id
 from crucible_batch.errors import ContractError
 from crucible_batch.formats.chunk import Chunk, Findings, reason
-from crucible_batch.formats.ids import question_id
 from crucible_batch.formats.jsonl import Rows, unknown_keys
 from crucible_batch.formats.lines import LineError, blocks, decode
 from crucible_batch.formats.sources import Source

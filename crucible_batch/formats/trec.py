@@ -213,7 +213,7 @@ class _Gathered:
         for bucket in range(BUCKETS):
             files = sorted(self.folder.glob(f"{bucket}-*.parquet"))
             if files:
-                yield pl.concat([pl.read_parquet(file) for file in files])
+                yield pl.concat([pl.read_parquet(file, glob=False) for file in files])
 
 
 def _ranked(rows: pl.DataFrame, names: list[str]) -> Iterator[Chunk]:

@@ -13,7 +13,6 @@ from crucible_batch.store.fingerprint import (
     text_sha256,
 )
 from crucible_batch.store.golden_hash import (
-    assertion_id,
     golden_set_hash,
     hash_of_items,
     item_hash,
@@ -39,7 +38,6 @@ __all__ = [
     "StagedMarts",
     "Store",
     "Workspace",
-    "assertion_id",
     "canonical_json",
     "combined_hash",
     "content_fingerprint",

@@ -15,17 +15,13 @@ from typing import Any
 import polars as pl
 
 from crucible_batch.contracts import TABLES
+from crucible_batch.contracts.ids import assertion_id
 from crucible_batch.errors import UsageError
-from crucible_batch.store.fingerprint import canonical_json, key_hash, text_sha256
+from crucible_batch.store.fingerprint import canonical_json, text_sha256
 
 _PLAIN = ("cluster_id", "dynamism", "ground_truth", "popularity", "question", "question_type")
 
 Row = Mapping[str, Any]
-
-
-def assertion_id(level: str, text: str) -> str:
-    """Return the id of an assertion that has none: `a-` + 12 hex of SHA-256 of [level, text]."""
-    return key_hash("a-", 12, (level, text))
 
 
 def item_hash(

@@ -17,6 +17,8 @@ from crucible_batch.assemble.load import load_run
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import NotComparableError, UnknownNameError, UsageError
 
+pytestmark = pytest.mark.slow  # scores and compares many nights
+
 N = 40
 IDS = [f"q{n:02}" for n in range(N)]
 ACCURACY = '[[rules]]\nid = "r"\nkind = "regression"\nmetric = "accuracy"\n'

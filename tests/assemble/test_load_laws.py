@@ -16,6 +16,8 @@ from polars.testing import assert_frame_equal
 
 from crucible_batch.contracts import TABLES
 
+pytestmark = pytest.mark.slow  # loads many stores per example
+
 FEW = settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from crucible_batch.contracts.ids import assertion_id, question_id
 from crucible_batch.errors import ContractError
-from crucible_batch.formats.ids import assertion_id, question_id
 
 PAIR = {"question": "Who?", "ground_truth": "Me", "contexts": ["c2", "c1"]}
 

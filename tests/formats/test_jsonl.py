@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from crucible_batch.contracts.ids import assertion_id
 from crucible_batch.errors import ContractError
 from crucible_batch.formats import jsonl
-from crucible_batch.formats.ids import assertion_id
 
 RESULT = {"item_id": "a", "sample_index": 0, "answer": "x"}
 

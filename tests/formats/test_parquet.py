@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from crucible_batch.contracts import TABLES
+from crucible_batch.contracts.ids import assertion_id
 from crucible_batch.errors import ContractError
 from crucible_batch.formats import parquet
-from crucible_batch.formats.ids import assertion_id
 
 RESULTS = pl.DataFrame({"item_id": ["a", "b"], "sample_index": [0, 0], "answer": ["x", None]})
 RETRIEVALS = pl.DataFrame({"item_id": ["a"], "rank": [1], "doc_id": ["d"]})

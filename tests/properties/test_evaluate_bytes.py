@@ -20,6 +20,8 @@ from crucible_batch.assemble.load import load_golden, load_qrels, load_run
 from crucible_batch.contracts import TABLES
 from crucible_batch.store import Store
 
+pytestmark = pytest.mark.slow  # scores in processes of their own
+
 RUNS = ["lexical-plain", "lexical-rewrite"]
 GOLDEN = ("golden_items", "golden_assertions", "golden_concepts", "golden_citations")
 OF_RUN = (

@@ -7,9 +7,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from crucible_batch.contracts.ids import assertion_id
 from crucible_batch.errors import UsageError
 from crucible_batch.store import (
-    assertion_id,
     golden_set_hash,
     hash_of_items,
     item_hash,

@@ -88,7 +88,7 @@ def checked(
     """
     good = []
     for path in paths:
-        frame = canonical(table, fill(pl.read_parquet(path)))
+        frame = canonical(table, fill(pl.read_parquet(path, glob=False)))
         path.unlink()
         tally.n_in += frame.height
         rows = check(keep(split(table, frame), tally), tally)
@@ -108,7 +108,7 @@ def _unique(spool: Spool, table: Table, paths: list[Path], tally: Tally) -> list
     suspects, kept = [], []
     for path in paths:
         hit = pl.Series(np.isin(_hashes(table, path), repeated))
-        frame = pl.read_parquet(path)
+        frame = pl.read_parquet(path, glob=False)
         path.unlink()
         suspects.append(frame.filter(hit))
         kept.append(spool.write(table, frame.filter(~hit)))
@@ -131,10 +131,10 @@ def _repeated_hashes(table: Table, paths: Sequence[Path]) -> np.ndarray:
 
 
 def _hashes(table: Table, path: Path) -> np.ndarray:
-    keys = pl.read_parquet(path, columns=list(table.key))
+    keys = pl.read_parquet(path, columns=list(table.key), glob=False)
     return keys.hash_rows(seed=HASH_SEED).to_numpy()
 
 
 def rows_of(paths: Iterable[Path], columns: Sequence[str]) -> pl.DataFrame:
     """Some columns of all pieces."""
-    return pl.concat([pl.read_parquet(path, columns=list(columns)) for path in paths])
+    return pl.concat([pl.read_parquet(path, columns=list(columns), glob=False) for path in paths])

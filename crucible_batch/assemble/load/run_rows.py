@@ -142,7 +142,7 @@ class RunRows:
         )
         new = []
         for path in paths:
-            frame = pl.read_parquet(path)
+            frame = pl.read_parquet(path, glob=False)
             path.unlink()
             there = stored.join(frame.lazy(), on=key, how="semi", nulls_equal=True).collect(
                 engine="streaming"
