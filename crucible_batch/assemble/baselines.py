@@ -83,7 +83,8 @@ def resolve_baseline(
         fitting = fitting.filter(pl.col("finished_at") <= as_of)
     if fitting.is_empty():
         raise UsageError(
-            f"No other run of golden set {golden_set!r} has succeeded",
+            f"No run of golden set {golden_set!r} can be the baseline of {candidate!r}: "
+            "no other had succeeded when it finished",
             fix="load one, or name a baseline.",
         )
     return str(fitting["run_id"][0])

@@ -22,5 +22,5 @@ def test_a_run_that_ended_well_and_lost_its_results_is_no_latest_succeeded(tmp_p
     assert latest(bench, "next") == "torn"  # nobody has looked yet
     bench.score("torn")
     assert latest(bench, "next") == "good"
-    with pytest.raises(UsageError, match="No other run"):
+    with pytest.raises(UsageError, match="can be the baseline of"):
         latest(bench, "good")

@@ -215,6 +215,8 @@ def test_a_header_gives_the_run_its_configurations_and_its_status(loads, result)
         ({"judge": {"model": "m"}}, "does not say which judge it is"),
         ({"judge_snapshot_id": "none"}, "judge_snapshot_id: unknown configuration: none"),
         ({"started_at": "2026-01-01T00:00:00"}, "started_at: no time zone"),
+        ({"occurred_at": "2026-01-01T00:00:00Z"}, "occurred_at: speaks of a status"),
+        ({"reason": "quota"}, "reason: speaks of a status"),
     ],
 )
 def test_a_header_that_breaks_its_contract_is_refused(loads, result, header, said):
@@ -258,7 +260,7 @@ def test_several_runs_in_one_input_are_refused_by_name(loads, result):
     assert "- a\n  - b" in str(caught.value)
     with pytest.raises(ContractError, match="run_id is 'b'"):
         loads.run(path, run="a")
-    with pytest.raises(UsageError, match="say --run ID"):
+    with pytest.raises(UsageError, match="--run ID"):
         loads.run(loads.lines("r.jsonl", result(1)))
     table = loads.parquet("runs.parquet", [{"run_id": "a"}, {"run_id": "b"}])
     with pytest.raises(UsageError, match="several rows"):

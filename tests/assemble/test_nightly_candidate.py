@@ -117,8 +117,16 @@ def test_latest_succeeded_is_never_newer_than_the_candidate(nights):
 def test_latest_succeeded_needs_another_run(nights):
     nights.top["baseline"] = "latest-succeeded"
     nights.run("only", "01:00")
-    with pytest.raises(UsageError, match="No other run"):
+    with pytest.raises(UsageError, match="can be the baseline of 'only'"):
         chosen(nights, NOON)
+
+
+def test_the_first_run_of_all_is_no_candidate_once_it_was_a_baseline(nights):
+    nights.top["baseline"] = "latest-succeeded"
+    nights.run("a", "01:00")
+    nights.run("b", "02:00")
+    steps.record(loaded(nights, NOON), "a", "b")
+    assert chosen(nights, EVENING) == (None, None)
 
 
 def test_an_unknown_baseline_is_told_although_there_is_nothing_to_judge(nights):

@@ -207,7 +207,7 @@ def test_a_bad_judgment_refuses_the_file_and_lenient_loads_the_rest(
     [
         (["load", "run", "none.jsonl", "--run", "r"], 2, "none.jsonl does not exist"),
         (["load", "run", "empty/", "--run", "r"], 2, "has no file to load"),
-        (["load", "run", "GOOD"], 2, "say --run ID"),
+        (["load", "run", "GOOD"], 2, "--run ID"),
         (["load", "run", "GOOD", "--run", "r", "--golden-set", "fax"], 2, "Did you mean faq?"),
         (["load", "run", "GOOD", "--run", "r", "--status", "done"], 2, "No status"),
         (["load", "run", "GOOD", "--run", "r", "--format", "xml"], 2, "No format is called 'xml'"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from crucible_batch.assemble.compare.run import Comparison
@@ -22,7 +24,7 @@ def comparison_text(done: Comparison, slice_by: str | None = None) -> str:
     headline = pl.DataFrame(headline_rows(done.rows, known), schema=done.rows.schema)
     lines = [f"{baseline} → {candidate}", verdict_sentence(done.rows, known), ""]
     lines.append(comparison_table(headline, known))
-    lines += _notes(done)
+    lines += _notes(done, headline.row(0, named=True) if headline.height else None)
     if slice_by is not None:
         facets = sorted(set(done.rows["slice_by"]) - {"all"})
         if slice_by not in facets:
@@ -33,9 +35,9 @@ def comparison_text(done: Comparison, slice_by: str | None = None) -> str:
     return "\n".join(lines)
 
 
-def _notes(done: Comparison) -> list[str]:
-    """What to know beside the table."""
-    row = done.rows.row(0, named=True)
+def _notes(done: Comparison, first: dict[str, Any] | None) -> list[str]:
+    """What to know beside the table whose first row is given."""
+    row = done.rows.row(0, named=True) if first is None else first
     notes = [
         f"unit: {row['unit']} ({row['n_units']} of them behind the first row), "
         f"{row['n_resamples']:,} resamples, seed {row['seed']}"

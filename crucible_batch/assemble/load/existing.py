@@ -52,8 +52,7 @@ def refuse_changed(table: Table, rows: pl.DataFrame, stored: pl.DataFrame) -> No
         raise ConflictError(
             f"{table.name} is already stored with other content in {changed.height:,} of the rows",
             problems=[_difference(row, key, content) for row in changed.head(6).to_dicts()],
-            fix="stored rows never change: load new output under another run id or version, and "
-            "correct single judgments with `crucible override`.",
+            fix="stored rows never change: load new output under another run id or version.",
         )
 
 

@@ -200,7 +200,9 @@ def _run_id(spool: Spool, findings: Findings) -> str:
             if not found
             else f"The input holds {len(found)} runs",
             problems=sorted(found),
-            fix="say --run ID." if not found else "load one run at a time.",
+            fix="name it: --run ID, run = ID of the input in nightly.toml, or on its first line."
+            if not found
+            else "load one run at a time; in nightly.toml, one [[inputs]] for each.",
         )
     return found.pop()
 
@@ -233,12 +235,18 @@ def read_header(header: Mapping[str, Any], source: str, workspace: str) -> Heade
             problems.append(f"{key}: not an object: {payload!r}")
         if f"{key}_snapshot_id" in values:
             problems.append(f"{key}: stands beside {key}_snapshot_id; give one of them")
+    if header.get("status") is None:
+        problems += [
+            f"{key}: speaks of a status, and there is none beside it"
+            for key in ("reason", "occurred_at")
+            if header.get(key) is not None
+        ]
     if problems:
         raise ContractError(
             f'The first line of {source}, {{"run": …}}, cannot be used',
             problems=problems,
             fix="its keys are the columns of `crucible schema runs`, status, reason, occurred_at, "
-            "target and judge (objects).",
+            "target and judge (objects); reason and occurred_at belong to a status.",
         )
     snapshots = [snapshot_row(kind, payload, workspace) for kind, payload in payloads.items()]
     run = {name: values[name] for name in RUNS.names if name in values}

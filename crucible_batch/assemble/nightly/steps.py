@@ -28,6 +28,7 @@ from crucible_batch.assemble.nightly.night import Night
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.assemble.report import Reported, report_run, write_report
 from crucible_batch.contracts import TABLES
+from crucible_batch.errors import UsageError
 from crucible_batch.report import Report
 from crucible_batch.store import Plan, Snapshot, combined_hash
 
@@ -117,8 +118,8 @@ def choose_runs(night: Night) -> tuple[str | None, str | None]:
     baseline = None
     if named != LATEST:
         baseline = resolve_baseline(snapshot, named, golden_set=golden_set, candidate="")
-    earlier = _nights(snapshot, night).filter(pl.col("as_of") < night.as_of)["candidate_run_id"]
-    not_new = [*earlier, *([] if baseline is None else [baseline])]
+    nights = _nights(snapshot, night).filter(pl.col("as_of") < night.as_of)
+    not_new = [*nights["candidate_run_id"], *([] if baseline is None else [baseline])]
     runs = finished_runs(snapshot, golden_set).filter(
         pl.col("status") != "running",
         pl.col("finished_at") <= night.as_of,
@@ -127,7 +128,9 @@ def choose_runs(night: Night) -> tuple[str | None, str | None]:
     if runs.is_empty():
         return baseline, None
     newest = runs.row(0, named=True)
-    if baseline is None:
+    if baseline is not None:
+        return baseline, newest["run_id"]
+    try:
         baseline = resolve_baseline(
             snapshot,
             named,
@@ -135,6 +138,11 @@ def choose_runs(night: Night) -> tuple[str | None, str | None]:
             candidate=newest["run_id"],
             as_of=newest["finished_at"],
         )
+    except UsageError:
+        # The very first run was a baseline already and has nothing older to be judged against.
+        if newest["run_id"] in set(nights["baseline_run_id"]):
+            return None, None
+        raise
     return baseline, newest["run_id"]
 
 
