@@ -159,7 +159,7 @@ def _item_means(values: Floats) -> Floats:
         first, second = np.where(carried, values, 0.0).T
         total = first + second
         halves: Floats = np.full(len(values), np.nan)
-        np.divide(total, carried.sum(axis=1), out=halves, where=carried.any(axis=1))
+        np.divide(total, np.count_nonzero(carried, axis=1), out=halves, where=carried.any(axis=1))
         return halves
     means = [exact_mean(row[kept].tolist()) for row, kept in zip(values, carried, strict=True)]
     return np.array([np.nan if mean is None else mean for mean in means], dtype=np.float64)
