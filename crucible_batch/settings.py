@@ -21,6 +21,7 @@ from crucible_batch.errors import UsageError, suggestion
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 Whole = Annotated[int, Field(strict=True)]
 Positive = Annotated[int, Field(strict=True, ge=1)]
+Rank = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 Name = Annotated[str, Field(min_length=1)]
 
 
@@ -31,9 +32,7 @@ class _Section(BaseModel):
 class Scoring(_Section):
     """What scoring reads; part of every evaluation's identity."""
 
-    ks: tuple[Positive, ...] = Field(
-        (5, 10), min_length=1, description="cut-offs of the @k metrics"
-    )
+    ks: tuple[Rank, ...] = Field((5, 10), min_length=1, description="cut-offs of the @k metrics")
     relevant_at: Whole = Field(2, ge=1, le=3, description="smallest grade that counts as relevant")
     llm_lanes: tuple[Name, ...] | Literal["all"] = Field(
         "all", description="llm judges whose grades count, or all"
@@ -49,7 +48,9 @@ class Statistics(_Section):
     min_items: Positive = Field(20, description="fewer units get no verdict")
     small_sample: Positive = Field(40, description="fewer units are labelled small sample")
     seed: Whole = Field(20_240_229, ge=0, description="root seed of every resampling")
-    n_resamples: Whole = Field(10_000, ge=1_000, description="bootstrap resamples and sign flips")
+    n_resamples: Whole = Field(
+        10_000, ge=1_000, le=10_000_000, description="bootstrap resamples and sign flips"
+    )
     adjust: Literal["holm", "bh", "by"] = Field("holm", description="adjustment of headline p's")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,8 +30,19 @@ def emit(text: str) -> None:
 
 
 def emit_json(content: Any) -> None:
-    """Print one object on one line."""
-    emit(json.dumps(content, ensure_ascii=False, default=str, allow_nan=False))
+    """Print one object on one line; NaN and infinities, which JSON lacks, as their names."""
+    emit(json.dumps(_named(content), ensure_ascii=False, default=str, allow_nan=False))
+
+
+def _named(content: Any) -> Any:
+    """The content with floats that are no numbers as strings."""
+    if isinstance(content, float) and not math.isfinite(content):
+        return str(content)
+    if isinstance(content, dict):
+        return {key: _named(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_named(value) for value in content]
+    return content
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

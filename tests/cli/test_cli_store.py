@@ -36,6 +36,12 @@ def test_sql_prints_json_lines(golden, crucible):
     ]
 
 
+def test_sql_names_what_json_has_no_number_for(golden, crucible):
+    query = "SELECT 'nan'::DOUBLE AS a, ['-inf'::DOUBLE, 1.5] AS b, {'c': 'inf'::DOUBLE} AS d"
+    done = crucible("sql", query, "--json")
+    assert done.json == {"a": "nan", "b": ["-inf", 1.5], "d": {"c": "inf"}}
+
+
 def test_sql_reads_the_statement_from_a_pipe(golden, crucible, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT count(*) AS n FROM golden_items;"))
     assert crucible("sql", "--json").json == {"n": 2}
