@@ -21,7 +21,7 @@ from crucible_batch.errors import UsageError, suggestion
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 Whole = Annotated[int, Field(strict=True)]
 Positive = Annotated[int, Field(strict=True, ge=1)]
-Rank = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+Rank = Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)]
 Name = Annotated[str, Field(min_length=1)]
 
 

@@ -10,17 +10,25 @@ from crucible_batch.errors import UnknownNameError, UsageError
 KPI_LETTER = "10"
 """What `K` stands for in the camel-case names of the guides (`recallAtK`)."""
 
+LARGEST_CUTOFF = 1_000_000_000
+"""Far beyond any ranking, and far below what whole numbers of a column hold."""
+
 
 class CutoffError(UsageError, ValueError):
-    """A cut-off is no whole number of at least 1: exit code 2."""
+    """A cut-off is no whole number from 1 to LARGEST_CUTOFF: exit code 2."""
 
 
 def cutoff(k: object) -> int:
     """Check a cut-off before any work is done.
 
     Raises:
-        CutoffError: `k` is no whole number of at least 1.
+        CutoffError: `k` is no whole number from 1 to LARGEST_CUTOFF.
     """
+    if isinstance(k, int) and k > LARGEST_CUTOFF:
+        raise CutoffError(
+            f"A cut-off k must be <= {LARGEST_CUTOFF:,}, not {k}",
+            fix="Ask for the metric without a cut-off: it reads the whole ranking.",
+        )
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise CutoffError(
             f"A cut-off k must be >= 1 and a whole number, not {k!r}",

@@ -369,3 +369,12 @@ def test_one_bucket_or_many_give_the_same_scores(monkeypatch: pytest.MonkeyPatch
     tiny = partial(ranking_frame, bucket_rows=1)
     monkeypatch.setattr("crucible_batch.metrics.retrieval_scores.ranking_frame", tiny)
     assert retrieval_scores(RUN, QRELS, names).equals(reference)
+
+
+def test_a_cut_off_beyond_what_a_column_holds_is_refused_and_not_taken_for_zero() -> None:
+    run = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "score": [1.0]})
+    judged = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "grade": [2]})
+    largest = retrieval_scores(run, judged, [f"ndcg@{10**9}", f"precision@{10**9}"])
+    assert largest["value"].to_list() == [1.0, 1e-9]
+    with pytest.raises(UsageError, match="k must be <= 1,000,000,000"):
+        retrieval_scores(run, judged, [f"ndcg@{10**22}"])
