@@ -36,7 +36,11 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(4)
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except (
+        BaseException
+    ) as error:  # a panic of Polars is no Exception, and Python would exit with 1
         if os.environ.get("CRUCIBLE_TRACEBACK"):
             raise
         print(

@@ -27,7 +27,9 @@ WORKSPACE = ident(
 )
 RUN = ident(name="run_id", description="run that produced the row", filled=True)
 ITEM = ident(name="item_id", description="golden item")
-SAMPLE = integer(name="sample_index", description="sample of the item, from 0", low=0, default=0)
+SAMPLE = integer(
+    name="sample_index", description="sample of the item, from 0", low=0, high=9_999, default=0
+)
 CREATED = time(name="created_at", description="when the row was written", filled=True)
 
 RESULT_COLUMNS = (WORKSPACE, RUN, ITEM, SAMPLE)

@@ -52,7 +52,7 @@ RUNS = Table(
             description="config_snapshots row of the pinned judge",
             nullable=True,
         ),
-        integer(name="samples_n", description="samples per item", low=1, filled=True),
+        integer(name="samples_n", description="samples per item", low=1, high=10_000, filled=True),
         integer(name="top_k", description="depth of retrieval", nullable=True, low=1),
         boolean(name="concepts_detected", description="concept detection ran", filled=True),
         boolean(name="citations_reported", description="citations are reported", filled=True),

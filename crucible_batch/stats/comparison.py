@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from crucible_batch.errors import UsageError
 from crucible_batch.stats import verdict
 from crucible_batch.stats.bca import Bounds
@@ -94,6 +96,10 @@ class MetricValues:
         problems = []
         if self.scale not in SCALES:
             problems.append(f"scale = {self.scale!r} is not one of {', '.join(SCALES)}")
+        if not (self.higher_is_better is None or isinstance(self.higher_is_better, bool)):
+            problems.append(
+                f"higher_is_better = {self.higher_is_better!r} is not True, False or None"
+            )
         if self.margin is not None and not 0 < self.margin < float("inf"):
             problems.append(f"margin = {self.margin} is not a number above 0")
         if problems:
@@ -120,10 +126,10 @@ class Settings:
             problems.append(f"unit = {self.unit!r} is not one of {', '.join(UNITS)}")
         if not 0 < self.confidence < 1:
             problems.append(f"confidence = {self.confidence} is not between 0 and 1")
-        if self.n_resamples < 1:
-            problems.append(f"n_resamples = {self.n_resamples} is below 1")
-        if self.seed < 0:
-            problems.append(f"seed = {self.seed} is below 0")
+        for name, least in (("n_resamples", 1), ("min_items", 1), ("small_sample", 0), ("seed", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                problems.append(f"{name} = {value!r} is not a whole number of at least {least}")
         if problems:
             raise UsageError("A comparison cannot run with these settings", problems=problems)
 

@@ -203,7 +203,8 @@ def test_a_header_gives_the_run_its_configurations_and_its_status(loads, result)
     [
         ({"sample_n": 2}, "unknown key 'sample_n'; did you mean samples_n?"),
         ({"samples_n": "2"}, "samples_n: type: 2"),
-        ({"samples_n": 0}, "samples_n: below 1: 0"),
+        ({"samples_n": 0}, "samples_n: not in 1..10000: 0"),
+        ({"samples_n": 2**62}, "samples_n: not in 1..10000: 4611686018427387904"),
         ({"top_k": -1}, "top_k: below 1: -1"),
         ({"label": 7}, "label: type: 7"),
         ({"status": "done"}, "status: not one of running, succeeded, failed, degraded: done"),

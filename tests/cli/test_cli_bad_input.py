@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from polars.exceptions import PanicException
 
 GOOD = {"item_id": "q1", "answer": "It is so."}
 
@@ -255,6 +256,20 @@ def test_an_internal_error_is_told_in_one_line(golden, crucible, monkeypatch):
     done = crucible("sql", "SELECT 1")
     assert done.code == 70
     assert done.err.startswith("internal error: ValueError: boom\nFix: ")
+
+
+def test_a_panic_of_the_engine_is_told_like_one_and_never_reads_as_a_regression(
+    golden, crucible, monkeypatch
+):
+    def panicking(*_, **__):
+        raise PanicException("capacity overflow")
+
+    assert not issubclass(PanicException, Exception)
+    monkeypatch.setattr("crucible_batch.store.Store.sql", panicking)
+    done = crucible("sql", "SELECT 1")
+    assert done.code == 70
+    assert "internal error: PanicException: capacity overflow" in done.err
+    assert "Traceback" not in done.err
 
 
 def test_a_system_error_is_a_data_error_with_its_file(golden, crucible, monkeypatch):

@@ -47,7 +47,7 @@ def reasons(frame, table=RESULTS, **options):
         ({"confidence": pl.lit(1.5)}, ["confidence: not in 0..1: 1.5"]),
         ({"latency_ms": pl.lit(float("inf"))}, ["latency_ms: not finite: inf"]),
         ({"latency_ms": pl.lit(-1.0)}, ["latency_ms: below 0: -1.0"]),
-        ({"sample_index": pl.lit(-1)}, ["sample_index: below 0: -1"]),
+        ({"sample_index": pl.lit(-1)}, ["sample_index: not in 0..9999: -1"]),
         ({"prompt_tokens": pl.lit(2.5)}, ["prompt_tokens: not an integer: 2.5"]),
         ({"workspace_id": pl.lit("a/b")}, ["workspace_id: not_a_workspace_name: a/b"]),
         ({"answer": pl.lit("é" * (2**19) + "x")}, [f"answer: text_too_long: {'é' * 80}"]),
@@ -197,7 +197,7 @@ def test_reasons_are_counted_with_their_first_place():
     other = split(RESULTS, results(confidence=pl.lit(2.0))).quarantined
     lines = reason_lines([count_reasons(frame) for frame in [*frames, other]])
     assert lines == [
-        "sample_index: below 0: -2 (2 rows, first at in row 2)",
+        "sample_index: not in 0..9999: -2 (2 rows, first at in row 2)",
         "confidence: not in 0..1: 2.0 (1 row, first at in row 1)",
     ]
     assert reason_lines([]) == []
