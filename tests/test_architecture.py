@@ -31,7 +31,6 @@ CONDITIONS = "conditions or whole numbers"
 IN_ORDER = "inside one result, in rank order"
 BELOW_2_53 = "whole numbers below 2^53 in float64, which holds them exactly"
 EXACT_SUMS = {
-    ("crucible_batch.assemble.compare.values", "_means"): CONDITIONS,
     ("crucible_batch.assemble.compare.values", "_noise"): "samples of one item, in their order",
     ("crucible_batch.formats.parquet", "_batch_rows"): CONDITIONS,
     ("crucible_batch.metrics.abstention", "number"): CONDITIONS,

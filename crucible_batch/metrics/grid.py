@@ -119,7 +119,7 @@ def column_of(name: str, frame: pl.DataFrame, grid: Grid) -> Column:
     shape = (-1, grid.samples_n)
     values = ordered["value"].to_numpy().astype(np.float64).reshape(shape)
     standing = standings(ordered["null_reason"]).reshape(shape)
-    return Column(values=values, standing=standing, item_means=_item_means(values))
+    return Column(values=values, standing=standing, item_means=item_means(values))
 
 
 def column_of_codes(values: Floats, codes: NDArray[np.uint8], grid: Grid) -> Column:
@@ -132,7 +132,7 @@ def column_of_codes(values: Floats, codes: NDArray[np.uint8], grid: Grid) -> Col
     """
     shape = (-1, grid.samples_n)
     table = values.reshape(shape)
-    return Column(table, _STANDING_OF_CODE[codes].reshape(shape), _item_means(table))
+    return Column(table, _STANDING_OF_CODE[codes].reshape(shape), item_means(table))
 
 
 _STANDING_OF = {
@@ -150,8 +150,8 @@ def standings(reasons: pl.Series) -> Codes:
     return codes.fill_null(SCORED).to_numpy().astype(np.int64)
 
 
-def _item_means(values: Floats) -> Floats:
-    """Mean over the samples of each item that carry the metric."""
+def item_means(values: Floats) -> Floats:
+    """Mean over the samples of each item that carry the metric, rounded once; NaN without any."""
     if values.shape[1] == 1:
         return values[:, 0]
     carried = ~np.isnan(values)

@@ -56,7 +56,7 @@ def test_sql_shows_an_earlier_commit(golden, crucible):
 @pytest.mark.parametrize(
     "query",
     [
-        "COPY golden_items TO '/tmp/x.parquet'",
+        "COPY golden_items TO 'x.parquet'",
         "SELECT * FROM read_csv('/etc/passwd')",
         "INSTALL httpfs",
         "SELECT 1; SELECT 2",

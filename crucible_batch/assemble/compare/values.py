@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crucible_batch.exact import exact_mean
+from crucible_batch.metrics.grid import item_means
 from crucible_batch.stats.comparison import MetricValues
 from crucible_batch.stats.grid import differences
 
@@ -80,29 +80,14 @@ def _values(rows: pl.DataFrame, n_items: int) -> ItemValues:
     width = int(sample.max()) + 1 if sample.size else 1
     table = np.full((n_items, width), np.nan)
     table[place, sample] = rows["value"].to_numpy()
-    return ItemValues(_means(table), _noise(table))
-
-
-def _means(table: Floats) -> Floats:
-    """Mean of the values of each row, rounded once; NaN for a row without any."""
-    if table.shape[1] == 1:
-        return table[:, 0]
-    carried = ~np.isnan(table)
-    if table.shape[1] == 2:  # a sum of two is rounded once by itself
-        total = np.where(carried[:, 0], table[:, 0], 0.0) + np.where(carried[:, 1], table[:, 1], 0)
-        count = carried.sum(axis=1)
-        halves: Floats = np.full(len(table), np.nan)
-        np.divide(total, count, out=halves, where=count > 0)
-        return halves
-    means = [exact_mean(row[kept].tolist()) for row, kept in zip(table, carried, strict=True)]
-    return np.array([np.nan if mean is None else mean for mean in means], dtype=np.float64)
+    return ItemValues(item_means(table), _noise(table))
 
 
 def _noise(table: Floats) -> Floats:
     """Sampling variance of each row's mean."""
     carried = ~np.isnan(table)
     count = carried.sum(axis=1)
-    centred = np.where(carried, table - _means(table)[:, np.newaxis], 0.0)
+    centred = np.where(carried, table - item_means(table)[:, np.newaxis], 0.0)
     squares = np.square(centred).sum(axis=1)
     known = count > 1
     divisor = np.where(known, (count - 1) * count, 1)
