@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +35,7 @@ app = typer.Typer(
 
 @app.callback()
 def crucible(
+    context: typer.Context,
     root: Annotated[
         Path | None, typer.Option("--root", help="Folder of the store.", show_default=False)
     ] = None,
@@ -44,9 +47,22 @@ def crucible(
     """Is run B better than run A? Golden sets, scores, comparisons and drift over Parquet."""
     # Commands read these two from the environment, so both places of the option work.
     if root is not None:
-        os.environ["CRUCIBLE_ROOT"] = str(root)
+        context.with_resource(_variable("CRUCIBLE_ROOT", str(root)))
     if workspace is not None:
-        os.environ["CRUCIBLE_WORKSPACE"] = workspace
+        context.with_resource(_variable("CRUCIBLE_WORKSPACE", workspace))
+
+
+@contextmanager
+def _variable(name: str, value: str) -> Iterator[None]:
+    """Set an environment variable for one command: a program may call `main` many times."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
 
 
 app.command("demo")(demo.demo)

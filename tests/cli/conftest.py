@@ -49,9 +49,6 @@ def crucible(
             main()
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
-        finally:
-            for name in ("CRUCIBLE_ROOT", "CRUCIBLE_WORKSPACE"):
-                monkeypatch.delenv(name, raising=False)
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err
         return Done(code, out, err)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 
 import pytest
@@ -122,3 +123,10 @@ def test_a_reader_that_stops_listening_ends_the_command_quietly(monkeypatch):
 )
 def test_tables_align_numbers_right_and_show_null_as_a_dash(rows, text):
     assert output.table(("n", "t"), rows) == text
+
+
+def test_the_options_of_one_command_are_gone_with_it(crucible, store, monkeypatch):
+    monkeypatch.setenv("CRUCIBLE_WORKSPACE", "default")
+    before = dict(os.environ)
+    assert crucible("--root", store, "--workspace", "other", "doctor").code in {0, 2}
+    assert dict(os.environ) == before
