@@ -6,6 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no fault: speed is measured in tests/speed.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 # Builders that several folders of tests import by name.
 sys.path.insert(0, str(Path(__file__).parent / "support"))

@@ -1,13 +1,36 @@
-"""Rankings: rows in rank order, repeats dropped, positions counted from 1."""
+"""Rankings: rows in rank order, repeats dropped, and where documents stand in them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Words = npt.NDArray[np.uint64]
 
-def ranked(rows: pl.DataFrame) -> pl.DataFrame:
-    """Bring rows into rank order: `order` descending, then `doc` descending bytewise.
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+"""Spreads group numbers over 64 bits (2^64 divided by the golden ratio, made odd)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Rankings of a bucket.
+
+    Attributes:
+        rows: The rows that count, by group and in rank order.
+        found: For every table of targets, the row of each target, -1 for one not retrieved.
+    """
+
+    rows: pl.DataFrame
+    found: tuple[Ints, ...]
+
+
+def ranked(rows: pl.DataFrame, *targets: pl.DataFrame) -> Ranking:
+    """Bring rows into rank order, `order` then `doc` (bytewise) descending, and find targets.
 
     That is trec_eval's order, in float64. A document counts at its first occurrence and the
     ranking closes up behind later ones.
@@ -15,57 +38,35 @@ def ranked(rows: pl.DataFrame) -> pl.DataFrame:
     Args:
         rows: `group` (UInt32, which ranking), `doc` (String), `order` (Float64, finite); rows of
             a group stand together, in any order.
-
-    Returns:
-        The columns of `rows`, hash (see `pair_hash`) and position (Int64, from 1), by group and
-        position.
+        targets: Documents to find: `group` and `doc`, unique together in each table.
     """
     if not _is_ordered(rows):
         rows = rows.sort("group", "order", "doc", descending=[False, True, True])
-    rows = rows.with_columns(pair_hash())
-    # Repeats have equal hashes, so hashes that all differ mean that there is none. NumPy sorts
-    # them faster than they are counted.
-    hashes = np.sort(rows["hash"].to_numpy())
-    if (hashes[1:] == hashes[:-1]).any():
-        first = rows.group_by("group", maintain_order=True).agg(pl.col("doc").is_first_distinct())
-        rows = rows.filter(first.explode("doc")["doc"])
-    lengths = rows["group"].rle().struct.field("len").to_numpy().astype(np.int64)
-    before = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return rows.with_columns(position=pl.Series(np.arange(1, rows.height + 1) - before))
+    again, found = _match(_Pairs.of(rows), [_Pairs.of(table) for table in targets])
+    if len(again):
+        counts = np.ones(rows.height, np.bool_)
+        counts[again] = False
+        rows = rows.filter(pl.Series(counts))
+        found = [np.where(at < 0, at, at - np.searchsorted(again, at)) for at in found]
+    return Ranking(rows, tuple(found))
 
 
-def found(ranking: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
-    """Find documents in their rankings.
+def first_rows(rows: pl.DataFrame, column: str, targets: pl.DataFrame) -> Ints:
+    """The first of the rows that holds each target in `column`, -1 where none does.
 
     Args:
-        ranking: `group`, `doc`, `position` and `hash` of these two.
-        targets: `group`, `doc` and whatever else; unique in these two.
-
-    Returns:
-        group, position and the other columns of the targets that were retrieved, in rank order.
+        rows: `group`, `column` (String).
+        column: Where to look; may repeat within a group.
+        targets: `group`, `doc`, unique together.
     """
-    # Equal hashes only propose a pair; the ids decide. Joining on two columns takes twice as long.
-    pairs = ranking.select("hash", "group", "doc", "position").join(
-        targets.with_columns(pair_hash()), on="hash", suffix="_of_target"
-    )
-    same = (pl.col("group") == pl.col("group_of_target")) & (
-        pl.col("doc") == pl.col("doc_of_target")
-    )
-    columns = ["group", "position", *(c for c in targets.columns if c not in {"group", "doc"})]
-    return pairs.filter(same).select(columns).sort("group", "position")
+    _, (found,) = _match(_Pairs.of(rows, column), [_Pairs.of(targets)])
+    return found
 
 
-def pair_hash() -> pl.Expr:
-    """A hash of (group, doc): equal pairs have equal hashes."""
-    return (pl.col("group").hash() ^ pl.col("doc").hash()).alias("hash")
-
-
-def ties(rows: pl.DataFrame) -> pl.DataFrame:
-    """Positions of `ranked` rows whose `score` equals that of the next one."""
-    return rows.filter(
-        (pl.col("score") == pl.col("score").shift(-1))
-        & (pl.col("group") == pl.col("group").shift(-1))
-    ).select("group", "position")
+def ties(rows: pl.DataFrame) -> Ints:
+    """The rows of a ranking whose `score` equals that of the next one of their group."""
+    score, group = rows["score"].to_numpy(), rows["group"].to_numpy()
+    return np.flatnonzero((score[1:] == score[:-1]) & (group[1:] == group[:-1]))
 
 
 def _is_ordered(rows: pl.DataFrame) -> bool:
@@ -76,3 +77,83 @@ def _is_ordered(rows: pl.DataFrame) -> bool:
         return False
     tied = np.flatnonzero(same & (order[1:] == order[:-1]))
     return bool((docs.gather(tied + 1) <= docs.gather(tied)).all())
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Documents of groups: two columns of one length."""
+
+    group: npt.NDArray[np.uint32]
+    doc: pl.Series
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, column: str = "doc") -> _Pairs:
+        # Gathering from one chunk is several times as fast as from two.
+        return cls(frame["group"].to_numpy(), frame[column].rechunk())
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def hashes(self) -> Words:
+        words: Words = self.group.astype(np.uint64)
+        words *= _ODD
+        words ^= self.doc.hash().to_numpy()
+        return words
+
+    def at(self, places: Ints) -> _Pairs:
+        return _Pairs(self.group[places], self.doc.gather(places))
+
+    def frame(self, places: Ints) -> pl.DataFrame:
+        some = self.at(places)
+        return pl.DataFrame({"group": some.group, "doc": some.doc, "place": places})
+
+    def equals(self, other: _Pairs) -> Flags:
+        same: Flags = (self.doc == other.doc).to_numpy() & (self.group == other.group)
+        return same
+
+
+def _match(rows: _Pairs, tables: list[_Pairs]) -> tuple[Ints, list[Ints]]:
+    """Rows that repeat an earlier one (ascending), and the first row of every target, or -1.
+
+    One sort finds both, in a third of the time of a hash join: words of a hash and, in the lowest
+    bits, a place (rows first, then targets) bring equal pairs together. Equal hashes only propose;
+    the ids decide.
+    """
+    targets = _Pairs(
+        np.concatenate([table.group for table in tables] or [rows.group[:0]]),
+        pl.concat([table.doc for table in tables] or [rows.doc[:0]]),
+    )
+    n_rows, n_all = len(rows), len(rows) + len(targets)
+    low = np.uint64((1 << n_all.bit_length()) - 1)
+    words = np.concatenate([rows.hashes(), targets.hashes()])
+    words &= ~low
+    words |= np.arange(n_all, dtype=np.uint64)
+    words.sort()
+    # Neighbours with one hash differ in the lowest bits only.
+    left = np.flatnonzero((words[1:] ^ words[:-1]) <= low)
+    first, second = (words[left] & low).astype(np.int64), (words[left + 1] & low).astype(np.int64)
+    # Nearly always a row and its target, and nothing else.
+    simple = (first < n_rows) & (second >= n_rows)
+    crowd = np.flatnonzero(left[1:] == left[:-1] + 1)
+    simple[crowd] = simple[crowd + 1] = False
+    row, target = first[simple], second[simple] - n_rows
+    in_order = np.argsort(row)
+    row, target = row[in_order], target[in_order]
+    same = rows.at(row).equals(targets.at(target))
+    found = np.full(len(targets), -1, np.int64)
+    found[target[same]] = row[same]
+    others = np.union1d(first[~simple], second[~simple])
+    again = _match_exactly(rows, targets, others, found) if len(others) else others
+    ends = np.cumsum([len(table) for table in tables])
+    return again, np.split(found, ends[:-1]) if tables else []
+
+
+def _match_exactly(rows: _Pairs, targets: _Pairs, places: Ints, found: Ints) -> Ints:
+    """Decide the pairs at `places` by their ids: write to `found`, return the rows that repeat."""
+    own = rows.frame(places[places < len(rows)])
+    asked = targets.frame(places[places >= len(rows)] - len(rows))
+    first = own.unique(["group", "doc"], keep="first", maintain_order=True)
+    # A target may stand in two tables, so it is joined to its row, not the row to it.
+    hits = asked.join(first, on=["group", "doc"], suffix="_of_row")
+    found[hits["place"].to_numpy()] = hits["place_of_row"].to_numpy()
+    return np.setdiff1d(own["place"].to_numpy(), first["place"].to_numpy())

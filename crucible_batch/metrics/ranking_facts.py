@@ -10,14 +10,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from crucible_batch.metrics.ranking import found, pair_hash, ranked, ties
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from crucible_batch.metrics.grades import GRADE_LIMIT
+from crucible_batch.metrics.ranking import Flags, Ints, first_rows, ranked, ties
 
 PLACED = {"judged", "judged_by_llm", "nonrelevant_above"}
 """Columns that need the places of documents with grade 0 too."""
@@ -34,6 +31,32 @@ class Unjudged:
 
     grade: int
     cuts: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieved:
+    """Rows in rank order, by result.
+
+    Attributes:
+        result: The result of every row, from 0; ascending.
+        lengths: Rows of every result.
+        begins: The first row of every result.
+    """
+
+    result: Ints
+    lengths: Ints
+    begins: Ints
+
+    @classmethod
+    def of(cls, result: Ints, n_results: int) -> Retrieved:
+        """Count the rows of every result."""
+        lengths = _counts(result, n_results)
+        return cls(result, lengths, np.cumsum(lengths) - lengths)
+
+    def at(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Result and position (from 1) of some rows."""
+        result = self.result[rows]
+        return result, rows - self.begins[result] + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,26 +109,33 @@ def bucket_facts(
         Frames of `stop - start` rows.
     """
     n_results = stop - start
-    ranking = ranked(rows)
-    lengths = _counts(_result(ranking, start), n_results)
-    shared: dict[str, Callable[[], Ints | pl.Series]] = {
-        "n_retrieved": lambda: lengths,
-        "n_dropped": lambda: _counts(_result(rows, start), n_results) - lengths,
-        "tied": lambda: _tied(ranking, start, n_results),
-    }
-    facts = {name: make() for name, make in shared.items() if name in columns}
-    if required is not None:
-        facts |= _required(ranking, required, start, n_results)
-    grades = _result(judged, start), judged["grade"].cast(pl.Int64).to_numpy()
     wanted = (
         judged
         if unjudged is not None or PLACED & set(columns)
         else judged.filter(pl.col("grade") > 0)
     )
-    placed = _placed(ranking, wanted, start)
+    chunks = "document" in rows.columns
+    needed = required if required is not None and not chunks else judged[:0]
+    ranking = ranked(rows, wanted, needed)
+    at_judged, at_required = ranking.found
+    retrieved = Retrieved.of(_result(ranking.rows, start), n_results)
+    shared: dict[str, Callable[[], Ints | pl.Series]] = {
+        "n_retrieved": lambda: retrieved.lengths,
+        "n_dropped": lambda: _counts(_result(rows, start), n_results) - retrieved.lengths,
+        "tied": lambda: _lists(*retrieved.at(ties(ranking.rows)), n_results),
+    }
+    facts = {name: make() for name, make in shared.items() if name in columns}
+    if required is not None:
+        if chunks:
+            at_required = first_rows(ranking.rows, "document", required)
+        facts["n_required"] = _counts(_result(required, start), n_results)
+        there = np.sort(at_required[at_required >= 0])
+        facts["required"] = _lists(*retrieved.at(there), n_results)
+    grades = _result(judged, start), judged["grade"].cast(pl.Int64).to_numpy()
+    placed = _placed(at_judged, retrieved, wanted, by_llm="judged_by_llm" in columns)
     views = [(grades, placed)]
     if unjudged is not None:
-        every, assumed = _at_best(placed, lengths, unjudged.grade)
+        every, assumed = _at_best(placed, retrieved, unjudged.grade)
         views += [_up_to(cut, grades, every, assumed) for cut in unjudged.cuts]
     return [
         pl.DataFrame(
@@ -153,43 +183,22 @@ class _Capsule:
         return pair
 
 
-def _tied(ranking: pl.DataFrame, start: int, n_results: int) -> pl.Series:
-    tied = ties(ranking)
-    return _lists(_result(tied, start), tied["position"].to_numpy(), n_results)
+def _placed(row: Ints, retrieved: Retrieved, targets: pl.DataFrame, *, by_llm: bool) -> Placed:
+    """Where the graded documents stand, given the row of each."""
+    target = np.flatnonzero(row >= 0)
+    target = target[np.argsort(row[target])]
+    result, position = retrieved.at(row[target])
+    llm = np.zeros(len(target), np.bool_)
+    if by_llm:
+        llm = (targets["source"].gather(target) == "llm").to_numpy()
+    grade = targets["grade"].gather(target).cast(pl.Int64).to_numpy()
+    return Placed(result, position, grade, llm)
 
 
-def _placed(ranking: pl.DataFrame, targets: pl.DataFrame, start: int) -> Placed:
-    """Where the graded documents stand."""
-    by_llm = (pl.col("source") == "llm").alias("by_llm")
-    at = found(ranking, targets.select("group", "doc", pl.col("grade").cast(pl.Int64), by_llm))
-    return Placed(
-        _result(at, start),
-        at["position"].to_numpy(),
-        at["grade"].to_numpy(),
-        at["by_llm"].to_numpy(),
-    )
-
-
-def _required(
-    ranking: pl.DataFrame, required: pl.DataFrame, start: int, n_results: int
-) -> dict[str, Ints | pl.Series]:
-    """How many documents citations require, and where they stand (the first chunk of each)."""
-    targets = required.with_row_index("target")
-    if "document" in ranking.columns:
-        ranking = ranking.select("group", "position", doc="document").with_columns(pair_hash())
-    at = found(ranking, targets).unique("target", keep="first", maintain_order=True)
-    return {
-        "n_required": _counts(_result(required, start), n_results),
-        "required": _lists(_result(at, start), at["position"].to_numpy(), n_results),
-    }
-
-
-def _at_best(placed: Placed, lengths: Ints, grade: int) -> tuple[Placed, Flags]:
+def _at_best(placed: Placed, retrieved: Retrieved, grade: int) -> tuple[Placed, Flags]:
     """Every retrieved document, the unjudged as if they had `grade`; and which these are."""
-    result = np.repeat(np.arange(lengths.size), lengths)
-    begins = np.cumsum(lengths) - lengths
-    position = np.arange(1, result.size + 1) - begins[result]
-    row = begins[placed.result] + placed.position - 1
+    result, position = retrieved.at(np.arange(len(retrieved.result)))
+    row = retrieved.begins[placed.result] + placed.position - 1
     grades, by_llm = np.full(result.size, grade), np.zeros(result.size, np.bool_)
     assumed = np.ones(result.size, np.bool_)
     grades[row], by_llm[row], assumed[row] = placed.grade, placed.by_llm, False
@@ -217,12 +226,18 @@ def _of_grades(
     if "n_nonrelevant" in columns:
         facts["n_nonrelevant"] = _counts(result[grade < relevant_at], n_results)
     if "ideal" in columns:
-        positive = grade > 0
-        best_first = np.lexsort((-grade[positive], result[positive]))
-        facts["ideal"] = _lists(
-            result[positive][best_first], grade[positive][best_first], n_results
-        )
+        facts["ideal"] = _lists(*_best_first(result, grade), n_results)
     return facts
+
+
+def _best_first(result: Ints, grade: Ints) -> tuple[Ints, Ints]:
+    """Result and grade of the positive grades, by result, the best first."""
+    positive = grade > 0
+    # One sort of numbers that hold both: grades lie below GRADE_LIMIT, a power of two.
+    packed = (result[positive] + 1) * GRADE_LIMIT - grade[positive]
+    packed.sort()
+    of = packed // GRADE_LIMIT
+    return of, (of + 1) * GRADE_LIMIT - packed
 
 
 def _of_places(

@@ -1,7 +1,8 @@
 """Builds the `ranking` grain: rankings and grades become one row of facts per result.
 
-The work is cut into buckets of whole rankings that fit the processor's cache, mapped over threads.
-A result never depends on its bucket, so bucket size and threads change no bit.
+The work is cut into buckets of whole rankings, mapped over threads: large enough that the price of
+a call does not count, small enough for the processor's cache. A
+result never depends on its bucket, so bucket size and threads change no bit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.metric import Metric
 from crucible_batch.metrics.ranking_facts import Unjudged, bucket_facts
 
-BUCKET_ROWS = 150_000
+BUCKET_ROWS = 400_000
 """Ranking rows of a bucket, about; a ranking is never cut in two."""
 
 
