@@ -8,7 +8,10 @@ cut-off had the top grade.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from crucible_batch.exact import exact_mean
@@ -21,9 +24,6 @@ COMPANION_COLUMNS = ("n_retrieved", "n_dropped", "judged", "judged_by_llm", "tie
 """The columns of the `ranking` grain that companions read."""
 
 SCHEMA = {
-    "slice_by": pl.String(),
-    "slice": pl.String(),
-    "metric": pl.String(),
     "judged_share": pl.Float64(),
     "llm_only_share": pl.Float64(),
     "n_tied_at_cut": pl.Int64(),
@@ -31,32 +31,106 @@ SCHEMA = {
     "unjudged_low": pl.Float64(),
     "unjudged_high": pl.Float64(),
 }
-"""The columns of `summarise`: those of `run_metrics`."""
+"""What `summarise` gives: columns of `run_metrics`."""
+
+Cut = int | None
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.int64]
 
 
-def companions(
-    rankings: Rankings, scores: pl.DataFrame, metrics: Iterable[Metric], key: Sequence[str]
-) -> pl.DataFrame:
-    """Companions of every carried score of a retrieval metric.
+@dataclass(frozen=True, eq=False)
+class Depth:
+    """What a cut-off took in, per result.
+
+    Attributes:
+        n_read: Documents within the cut-off.
+        n_judged: Judged ones of these.
+        n_by_llm: Those that only an llm judged.
+        is_tied: Whether the cut fell into a tie; False for the whole ranking.
+    """
+
+    n_read: Counts
+    n_judged: Counts
+    n_by_llm: Counts
+    is_tied: Flags
+
+
+@dataclass(frozen=True, eq=False)
+class Companions:
+    """Companions of all retrieval metrics, in the order of the results.
+
+    Attributes:
+        n_dropped: Repeats dropped from each ranking.
+        depths: What stands beside every metric of a cut-off.
+        best: Values with the unjudged at the top grade, for metrics with bounds; NaN without one.
+    """
+
+    n_dropped: Counts
+    depths: dict[Cut, Depth]
+    best: dict[str, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Companions of one metric, for the results that carry it.
+
+    Attributes:
+        n_read: Documents within the cut-off.
+        n_judged: Judged ones of these; None for a metric that rests on no judgments.
+        n_by_llm: Those that only an llm judged; None likewise.
+        is_tied: Whether the cut fell into a tie; None for a metric without a cut-off.
+        n_dropped: Repeats dropped from the ranking.
+        low: The smallest value the unjudged documents allow; None for counts too.
+        high: The largest.
+    """
+
+    n_read: Counts
+    n_judged: Counts | None
+    n_by_llm: Counts | None
+    is_tied: Flags | None
+    n_dropped: Counts
+    low: Floats | None
+    high: Floats | None
+
+
+def companions(rankings: Rankings, metrics: Iterable[Metric], key: Sequence[str]) -> Companions:
+    """Gather what stands beside the scores of retrieval metrics.
 
     Args:
-        rankings: What `result_rankings` built with `companions=True`.
-        scores: Long scores of the same results in at least these metrics, as `score` returns them.
+        rankings: What `result_rankings` built with `companions=True`, sorted by key.
         metrics: Retrieval metrics.
         key: Columns that name a result.
-
-    Returns:
-        metric, key, n_read (documents within the cut-off), n_judged and n_by_llm of these,
-        is_tied, n_dropped, low, high; metric by metric, sorted by key. n_judged, n_by_llm, low and
-        high are null for a metric that rests on no judgments, is_tied for one without a cut-off,
-        the bounds also for counts.
     """
     asked = list(metrics)
-    frame = rankings.frame.sort(key)
-    values = _by_metric(scores)
-    best = _optimistic(rankings, asked, key)
-    return pl.concat(
-        _beside(frame, metric, key, values[metric.name], best.get(metric.name)) for metric in asked
+    cuts: list[Cut] = list(dict.fromkeys(metric.cut for metric in asked))
+    columns = {f"{name}/{cut}": expr for cut in cuts for name, expr in _depth(cut).items()}
+    frame = rankings.frame.lazy().select("n_dropped", **columns).collect(engine="in-memory")
+    return Companions(
+        n_dropped=frame["n_dropped"].cast(pl.Int32).to_numpy(),
+        depths={
+            cut: Depth(**{name: frame[f"{name}/{cut}"].to_numpy() for name in _depth(cut)})
+            for cut in cuts
+        },
+        best=_optimistic(rankings, asked, key),
+    )
+
+
+def joined(parts: Sequence[Companions]) -> Companions:
+    """The companions of several buckets of results, one after the other."""
+    return Companions(
+        n_dropped=np.concatenate([part.n_dropped for part in parts]),
+        depths={
+            cut: Depth(
+                **{
+                    name: np.concatenate([getattr(part.depths[cut], name) for part in parts])
+                    for name in Depth.__dataclass_fields__
+                }
+            )
+            for cut in parts[0].depths
+        },
+        best={name: np.concatenate([part.best[name] for part in parts]) for name in parts[0].best},
     )
 
 
@@ -65,92 +139,76 @@ def rests_on_judgments(metric: Metric) -> bool:
     return "n_qrels" in columns_read([metric])
 
 
-def _by_metric(scores: pl.DataFrame) -> dict[str, pl.Series]:
-    """The values of every metric, in the order of the results."""
-    parts = scores.select("metric", "value").partition_by("metric", as_dict=True)
-    return {str(name): part["value"] for (name,), part in parts.items()}
+def beside(companions: Companions, metric: Metric, values: Floats, among: Places) -> Beside:
+    """Companions of one metric.
 
-
-def _beside(
-    frame: pl.DataFrame,
-    metric: Metric,
-    key: Sequence[str],
-    value: pl.Series,
-    best: pl.Series | None,
-) -> pl.DataFrame:
-    """Companions of one metric, for the results that carry it."""
-    depth, tied = pl.col("n_retrieved"), pl.lit(None, dtype=pl.Boolean)
-    if metric.cut is not None:
-        depth, tied = depth.clip(upper_bound=metric.cut), pl.col("tied").list.contains(metric.cut)
-    judged = by_llm = low = high = pl.lit(None, dtype=pl.Float64)
-    if rests_on_judgments(metric):
-        judged, by_llm = in_top("judged", depth), in_top("judged_by_llm", depth)
-    if best is not None:
+    Args:
+        companions: Those of all retrieval metrics.
+        metric: One of these.
+        values: Its scores in the order of the results, NaN where it is not carried.
+        among: Which results are asked about.
+    """
+    carried = among[~np.isnan(values[among])]
+    depth, judged = companions.depths[metric.cut], rests_on_judgments(metric)
+    low = high = None
+    if metric.name in companions.best:
         # As grade 0 an unjudged document counts as it does in the metric itself.
-        low, high = pl.min_horizontal("value", "best"), pl.max_horizontal("value", "best")
-    carried = frame.with_columns(value=value, best=best).filter(pl.col("value").is_not_null())
-    return carried.select(
-        pl.lit(metric.name).alias("metric"),
-        *key,
-        n_read=depth.cast(pl.Int64),
-        n_judged=judged.cast(pl.Int64),
-        n_by_llm=by_llm.cast(pl.Int64),
-        is_tied=tied,
-        n_dropped="n_dropped",
+        value, best = values[carried], companions.best[metric.name][carried]
+        low, high = np.fmin(value, best), np.fmax(value, best)
+    return Beside(
+        n_read=depth.n_read[carried],
+        n_judged=depth.n_judged[carried] if judged else None,
+        n_by_llm=depth.n_by_llm[carried] if judged else None,
+        is_tied=None if metric.cut is None else depth.is_tied[carried],
+        n_dropped=companions.n_dropped[carried],
         low=low,
         high=high,
     )
 
 
+def summarise(rows: Beside) -> dict[str, float | int | None]:
+    """Companions of a mean: shares over all documents read, counts, and mean bounds.
+
+    Returns:
+        Values for the columns of `SCHEMA`. A share without a denominator is null; without any
+        result all are.
+    """
+    if not len(rows.n_read):
+        return dict.fromkeys(SCHEMA)
+    n_read = int(rows.n_read.sum(dtype=np.int64))
+    judged = None if rows.n_judged is None else int(rows.n_judged.sum(dtype=np.int64))
+    by_llm = None if rows.n_by_llm is None else int(rows.n_by_llm.sum(dtype=np.int64))
+    return {
+        "judged_share": judged / n_read if judged is not None and n_read else None,
+        "llm_only_share": by_llm / judged if by_llm is not None and judged else None,
+        "n_tied_at_cut": None if rows.is_tied is None else int(np.count_nonzero(rows.is_tied)),
+        "n_duplicates": int(rows.n_dropped.sum(dtype=np.int64)),
+        "unjudged_low": None if rows.low is None else exact_mean(rows.low.tolist()),
+        "unjudged_high": None if rows.high is None else exact_mean(rows.high.tolist()),
+    }
+
+
+def _depth(cut: Cut) -> dict[str, pl.Expr]:
+    """The columns of `Depth`."""
+    depth, tied = pl.col("n_retrieved"), pl.lit(value=False)
+    if cut is not None:
+        depth, tied = depth.clip(upper_bound=cut), pl.col("tied").list.contains(cut)
+    return {
+        "n_read": depth.cast(pl.Int32),
+        "n_judged": in_top("judged", depth).cast(pl.Int32),
+        "n_by_llm": in_top("judged_by_llm", depth).cast(pl.Int32),
+        "is_tied": tied,
+    }
+
+
 def _optimistic(
     rankings: Rankings, metrics: Iterable[Metric], key: Sequence[str]
-) -> dict[str, pl.Series]:
+) -> dict[str, Floats]:
     """Values with the unjudged at the top grade, in the order of the results."""
     bounded = [m for m in metrics if rests_on_judgments(m) and m.unit != "count"]
-    found: dict[str, pl.Series] = {}
+    found: dict[str, Floats] = {}
     for cut in dict.fromkeys(m.cut for m in bounded):
         group = [m for m in bounded if m.cut == cut]
         table = score_table({group[0].grain.name: rankings.optimistic[cut]}, group, key)
-        found |= {m.name: table.carried(place) for place, m in enumerate(group)}
+        found |= {m.name: table.values[:, place] for place, m in enumerate(group)}
     return found
-
-
-def summarise(rows: pl.DataFrame, slices: pl.DataFrame) -> pl.DataFrame:
-    """Companions of run means: shares over all documents read, counts, and mean bounds.
-
-    Args:
-        rows: What `companions` returned, with item_id in its key.
-        slices: slice_by, slice, item_id.
-
-    Returns:
-        The columns of `SCHEMA`, sorted by slice and metric. A share without a denominator is null.
-    """
-    on = ["slice_by", "slice", "metric"]
-    groups = (
-        slices.join(rows, on="item_id")
-        .group_by(on)
-        .agg(
-            pl.col("n_read", "n_judged", "n_by_llm", "n_dropped").sum(),
-            pl.col("n_judged").count().alias("n_known"),
-            pl.col("is_tied").count().alias("n_cut"),
-            pl.col("is_tied").sum(),
-            pl.col("low", "high").drop_nulls(),
-        )
-        .sort(on)
-    )
-    share = pl.col("n_judged") / pl.col("n_read")
-    by_llm = pl.col("n_by_llm") / pl.col("n_judged")
-    bounds = {
-        f"unjudged_{name}": pl.Series(
-            [exact_mean(values) for values in groups[name].to_list()], dtype=pl.Float64
-        )
-        for name in ("low", "high")
-    }
-    return groups.select(
-        *on,
-        judged_share=pl.when(pl.col("n_known") > 0, pl.col("n_read") > 0).then(share),
-        llm_only_share=pl.when(pl.col("n_judged") > 0).then(by_llm),
-        n_tied_at_cut=pl.when(pl.col("n_cut") > 0).then(pl.col("is_tied").cast(pl.Int64)),
-        n_duplicates="n_dropped",
-        **bounds,
-    ).cast(pl.Schema(SCHEMA))

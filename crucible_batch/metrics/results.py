@@ -24,33 +24,23 @@ def wide_results(
     """The table of results for people.
 
     Args:
-        scores: item_id, sample_index, metric, value of every expected result, as `score` returns
-            them: result after result, metrics in one order.
+        scores: item_id, sample_index and a column per metric, for every expected result
+            (`ScoreTable.wide`).
         answers: The `answer` grain with its key.
         classes: Label, class and rule, one row per row of `answers` (`taxonomy.classify`).
         evidence: item_id, sample_index, evidence_hash (`facts.evidence_hashes`).
 
     Returns:
         item_id, sample_index, truthfulness_label, error_class, error_rule, errored (or no result
-        at all), evidence_hash, then one column per metric in the order of `scores`; by key.
+        at all), evidence_hash, then the metrics of `scores`; by key.
     """
-    names = scores["metric"].unique(maintain_order=True).to_list()
-    # Scores stand result after result, so every metric is one row in so many.
-    wide = (
-        scores.select(KEY)
-        .gather_every(len(names))
-        .with_columns(
-            scores["value"].gather_every(len(names), place).alias(name)
-            for place, name in enumerate(names)
-        )
-    )
     said = answers.select(*KEY, errored=pl.col("errored") | ~pl.col("has_result"))
     return (
         said.select(KEY)
         .hstack(classes)
         .hstack(said.select("errored"))
         .join(evidence, on=list(KEY), how="left", maintain_order="left")
-        .join(wide, on=list(KEY), how="left", maintain_order="left")
+        .join(scores, on=list(KEY), how="left", maintain_order="left")
         .sort(KEY)
     )
 

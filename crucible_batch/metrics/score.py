@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,8 +40,7 @@ def score(
             reason; the frames hold different results.
         ValueError: There is no metric.
     """
-    table = score_table(frames, metrics, key)
-    return _long(table.index, table.metrics, table.values, table.codes)
+    return score_table(frames, metrics, key).long()
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ class ScoreTable:
     Attributes:
         index: Keys of the results, sorted.
         metrics: What was computed.
-        values: Shape (results, metrics); whatever the expression gave where no value is carried.
+        values: Shape (results, metrics); NaN where no value is carried.
         codes: 0 where a value is carried, else the code of its null reason; same shape.
     """
 
@@ -60,10 +59,23 @@ class ScoreTable:
     values: Floats
     codes: Codes
 
-    def carried(self, place: int) -> pl.Series:
-        """The values of one metric, null where none is carried, in the order of the results."""
-        value = pl.Series(self.values[:, place] + 0.0)
-        return pl.select(pl.when(pl.Series(self.codes[:, place] == 0)).then(value)).to_series()
+    def long(self) -> pl.DataFrame:
+        """One row per result and metric, as `score` returns it."""
+        n_results, n_metrics = self.values.shape
+        names = pl.Series([m.name for m in self.metrics])
+        reasons = pl.Series([None, *REASON_NAMES], dtype=pl.String)
+        return self.index[np.repeat(np.arange(n_results), n_metrics)].with_columns(
+            metric=names.gather(np.tile(np.arange(n_metrics), n_results)),
+            value=pl.Series(self.values.ravel()).fill_nan(None),
+            null_reason=reasons.gather(self.codes.ravel()),
+        )
+
+    def wide(self, names: Collection[str]) -> pl.DataFrame:
+        """The key and a column for every one of the metrics that `names` holds, null for NaN."""
+        shown = {
+            m.name: self.values[:, place] for place, m in enumerate(self.metrics) if m.name in names
+        }
+        return self.index.hstack(pl.DataFrame(shown).fill_nan(None).get_columns())
 
 
 def score_table(
@@ -73,16 +85,19 @@ def score_table(
     ordered = list(metrics)
     if not ordered:
         raise ValueError("no metric to score")
-    index = _index(frames, grains(ordered), key)
+    index, order = _index(frames, grains(ordered), key)
     shape = (index.height, len(ordered))
     values, codes = np.empty(shape, np.float64), np.zeros(shape, np.uint8)
     for grain in grains(ordered):
         places = [place for place, metric in enumerate(ordered) if metric.grain is grain]
-        columns = _columns(frames[grain.name], [ordered[place] for place in places], key)
-        for place, (value, code) in zip(places, columns, strict=True):
+        own = [ordered[place] for place in places]
+        for place, (value, code) in zip(
+            places, _columns(frames[grain.name], own, key, order[grain.name]), strict=True
+        ):
             values[:, place], codes[:, place] = value, code
     _check(index, ordered, values, codes)
-    return ScoreTable(index, ordered, values, codes)
+    # Adding 0.0 turns IEEE -0.0 into 0.0; in NumPy, because Polars folds the addition away.
+    return ScoreTable(index, ordered, np.where(codes == 0, values, np.nan) + 0.0, codes)
 
 
 def grains(metrics: Iterable[Metric]) -> tuple[Grain, ...]:
@@ -92,24 +107,29 @@ def grains(metrics: Iterable[Metric]) -> tuple[Grain, ...]:
 
 def _index(
     frames: Mapping[str, pl.DataFrame], used: Sequence[Grain], key: Sequence[str]
-) -> pl.DataFrame:
-    """The keys of the results, sorted; the same in every frame."""
-    first, *others = (frames[grain.name].select(key).sort(key) for grain in used)
-    for grain, other in zip(used[1:], others, strict=True):
-        if not other.equals(first):
+) -> tuple[pl.DataFrame, dict[str, pl.Series | None]]:
+    """The keys of the results, sorted, the same in every frame; and how each frame comes there.
+
+    A frame that stands in this order already, as nearly all do, needs no gathering: None.
+    """
+    keys = {grain.name: frames[grain.name][list(key)] for grain in used}
+    index = next(iter(keys.values())).sort(key)
+    orders: dict[str, pl.Series | None] = {}
+    for name, own in keys.items():
+        orders[name] = None if own.equals(index) else own.select(pl.arg_sort_by(key)).to_series()
+        if (order := orders[name]) is not None and not own[order].equals(index):
             raise ContractError(
-                f"the frames {used[0].name} and {grain.name} hold different results",
-                problems=[f"{first.height:,} and {other.height:,} rows"],
+                f"the frames {used[0].name} and {name} hold different results",
+                problems=[f"{index.height:,} and {own.height:,} rows"],
                 fix="Build every frame over all expected results (items times samples).",
             )
-    return first
+    return index, orders
 
 
 def _columns(
-    frame: pl.DataFrame, metrics: Sequence[Metric], key: Sequence[str]
+    frame: pl.DataFrame, metrics: Sequence[Metric], key: Sequence[str], order: pl.Series | None
 ) -> list[tuple[Floats, Codes]]:
-    """Values and null codes of the metrics of one grain, sorted by key."""
-    order = frame.select(pl.arg_sort_by(key)).to_series()
+    """Values and null codes of the metrics of one grain, in the order of the index."""
     # Lazily, so that expressions which several metrics share are computed once.
     # The key stands beside them, so that a constant has a value for every result.
     values = frame.lazy().select(*key, *(m.expr.cast(pl.Float64).alias(m.name) for m in metrics))
@@ -118,10 +138,12 @@ def _columns(
     rules = {id(m.nulls): m.nulls for m in metrics}
     reasons = frame.lazy().select(*key, *(_code(n).alias(str(name)) for name, n in rules.items()))
     codes = reasons.collect(engine="in-memory")
+    if order is not None:
+        wide, codes = wide[order], codes[order]
     return [
         (
-            wide.get_column(m.name).gather(order).to_numpy(),
-            codes.get_column(str(id(m.nulls))).gather(order).to_numpy(),
+            wide.get_column(m.name).to_numpy(),
+            codes.get_column(str(id(m.nulls))).to_numpy(),
         )
         for m in metrics
     ]
@@ -151,20 +173,3 @@ def _check(index: pl.DataFrame, metrics: Sequence[Metric], values: Floats, codes
             problems=[str(row) for row in named.iter_rows(named=True)],
             fix="Correct the results named here; values are never clamped.",
         )
-
-
-def _long(
-    index: pl.DataFrame, metrics: Sequence[Metric], values: Floats, codes: Codes
-) -> pl.DataFrame:
-    """One row per result and metric, result after result."""
-    n_results, n_metrics = values.shape
-    code = codes.ravel()
-    # Adding 0.0 turns IEEE -0.0 into 0.0; in NumPy, because Polars folds the addition away.
-    value = pl.Series(values.ravel() + 0.0)
-    return index[np.repeat(np.arange(n_results), n_metrics)].with_columns(
-        metric=pl.Series([m.name for m in metrics]).gather(
-            np.tile(np.arange(n_metrics), n_results)
-        ),
-        value=pl.select(pl.when(pl.Series(code == 0)).then(value)).to_series(),
-        null_reason=pl.Series([None, *REASON_NAMES], dtype=pl.String).gather(code),
-    )

@@ -1,21 +1,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from crucible_batch.metrics import catalog
-from crucible_batch.metrics.companions import companions, summarise
+from crucible_batch.metrics.companions import Beside, beside, companions, summarise
 from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.metric import Metric
 from crucible_batch.metrics.ranking_frame import Rankings
 from crucible_batch.metrics.result_rankings import result_rankings
 from crucible_batch.metrics.retrieval import named
 from crucible_batch.metrics.retrieval_scores import retrieval_scores
-from crucible_batch.metrics.score import score
+from crucible_batch.metrics.score import score, score_table
 
 KEY = ("item_id", "sample_index")
 RETRIEVAL = [m for m in catalog.result_metrics() if m.grain is RANKING]
@@ -231,37 +232,54 @@ def test_a_run_by_rank_scores_as_retrieval_scores_does() -> None:
     assert found["null_reason"].equals(reference["null_reason"])
 
 
-def beside(run: Run, *names: str) -> dict[str, dict[str, Any]]:
-    metrics = [m for n in names if isinstance(m := catalog.find(n), Metric)]
+def rows_beside(run: Run, metrics: Sequence[Metric]) -> dict[str, tuple[Beside, np.ndarray]]:
+    """Companions and scores of every metric, for the results that carry it."""
     rankings = run.rankings(metrics, companions=True)
-    scores = score({"ranking": rankings.frame}, metrics, KEY)
-    rows = companions(rankings, scores, metrics, KEY)
-    return {row["metric"]: row for row in rows.iter_rows(named=True)}
+    table = score_table({"ranking": rankings.frame}, metrics, KEY)
+    found = companions(rankings, metrics, KEY)
+    every = np.arange(table.index.height)
+    return {
+        metric.name: (
+            beside(found, metric, table.values[:, place], every),
+            table.values[:, place][table.codes[:, place] == 0],
+        )
+        for place, metric in enumerate(metrics)
+    }
+
+
+def told(run: Run, *names: str) -> dict[str, dict[str, Any]]:
+    """Companions of the one result that carries each metric."""
+    metrics = [m for n in names if isinstance(m := catalog.find(n), Metric)]
+    return {
+        name: {what: None if column is None else column[0] for what, column in vars(row).items()}
+        for name, (row, values) in rows_beside(run, metrics).items()
+        if len(values)
+    }
 
 
 def test_companions_count_what_a_metric_read_and_who_judged_it() -> None:
     docs = ["a", "x", "b", "c", "y", "d"]
     run = Run().item("i", docs, grades={"a": 3, "b": 0, "c": 2, "d": 1}, llm=["b", "c"])
-    row = beside(run, "recall_at_5")["recall_at_5"]
+    row = told(run, "recall_at_5")["recall_at_5"]
     assert (row["n_read"], row["n_judged"], row["n_by_llm"]) == (5, 3, 2)
 
 
 def test_a_tie_across_the_cut_is_told() -> None:
     docs = [(f"d{i}", 1.0 if i in {4, 5} else float(10 - i)) for i in range(12)]
-    rows = beside(Run().item("i", docs, grades={"d0": 3}), "hit_at_5", "hit_at_10", "mrr")
-    assert rows["hit_at_5"]["is_tied"] is True
-    assert rows["hit_at_10"]["is_tied"] is False
+    rows = told(Run().item("i", docs, grades={"d0": 3}), "hit_at_5", "hit_at_10", "mrr")
+    assert rows["hit_at_5"]["is_tied"]
+    assert not rows["hit_at_10"]["is_tied"]
     assert rows["mrr"]["is_tied"] is None
 
 
 def test_dropped_repeats_are_told() -> None:
     run = Run().item("i", ["a", "a", "b", "a"], grades={"a": 3})
-    assert beside(run, "mrr")["mrr"]["n_dropped"] == 2
+    assert told(run, "mrr")["mrr"]["n_dropped"] == 2
 
 
 def test_bounds_count_the_unjudged_within_the_cut_as_zero_and_as_top() -> None:
     run = Run().item("i", ["x", "a", "y", "z", "b", "w"], grades={"a": 3, "b": 0})
-    rows = beside(run, "precision_at_5", "recall_at_5", "mrr", "ndcg_at_5", "judged_at_5")
+    rows = told(run, "precision_at_5", "recall_at_5", "mrr", "ndcg_at_5", "judged_at_5")
     assert (rows["precision_at_5"]["low"], rows["precision_at_5"]["high"]) == (0.2, 0.8)
     assert (rows["recall_at_5"]["low"], rows["recall_at_5"]["high"]) == (1.0, 1.0)
     assert (rows["mrr"]["low"], rows["mrr"]["high"]) == (0.5, 1.0)
@@ -270,12 +288,12 @@ def test_bounds_count_the_unjudged_within_the_cut_as_zero_and_as_top() -> None:
 
 def test_a_metric_of_citations_has_no_judged_share_and_no_bounds() -> None:
     run = Run().item("i", ["a"], grades={"a": 3}, required=["a"])
-    row = beside(run, "retrieval_hit_rate", "mrr")["retrieval_hit_rate"]
+    row = told(run, "retrieval_hit_rate", "mrr")["retrieval_hit_rate"]
     assert (row["n_judged"], row["low"], row["high"], row["n_dropped"]) == (None, None, None, 0)
 
 
 def test_results_without_the_metric_have_no_companions() -> None:
-    assert beside(Run().item("i", ["a"]), "recall_at_5") == {}
+    assert told(Run().item("i", ["a"]), "recall_at_5") == {}
 
 
 def test_bounds_always_hold_the_value() -> None:
@@ -287,27 +305,21 @@ def test_bounds_always_hold_the_value() -> None:
             f"i{i}", *docs, grades={f"d{n}": rng.randrange(4) for n in rng.sample(range(20), 6)}
         )
     metrics = [m for m in RETRIEVAL if not m.name.startswith(("retrieval_hit", "required"))]
-    rankings = run.rankings(metrics, companions=True)
-    scores = score({"ranking": rankings.frame}, metrics, KEY)
-    rows = companions(rankings, scores, metrics, KEY).join(scores, on=[*KEY, "metric"])
-    bounded = rows.drop_nulls("low")
-    assert bounded.height > 500
-    assert bounded.filter(~pl.col("value").is_between("low", "high")).is_empty()
-    assert rows.filter(pl.col("low").is_null())["metric"].str.starts_with("n_").all()
+    found = rows_beside(run, metrics)
+    bounded = {name: rows for name, (rows, _) in found.items() if rows.low is not None}
+    assert sum(len(rows.n_read) for rows in bounded.values()) > 500
+    for name, rows in bounded.items():
+        values = found[name][1]
+        assert ((rows.low <= values) & (values <= rows.high)).all()
+    assert all(name.startswith("n_") for name in found.keys() - bounded.keys())
 
 
 def test_companions_of_a_slice_are_sums_and_means() -> None:
     run = Run().item("i", ["a", "x"], grades={"a": 3}, llm=["a"])
     run.item("j", ["b", "b", "y", "c"], grades={"b": 0, "c": 2})
     metrics = [named("precision@5")]
-    rankings = run.rankings(metrics, companions=True)
-    scores = score({"ranking": rankings.frame}, metrics, KEY)
-    slices = pl.DataFrame({"slice_by": ["all"] * 2, "slice": ["all"] * 2, "item_id": ["i", "j"]})
-    row = summarise(companions(rankings, scores, metrics, KEY), slices).row(0, named=True)
-    assert row == {
-        "slice_by": "all",
-        "slice": "all",
-        "metric": "precision_at_5",
+    [(rows, _)] = rows_beside(run, metrics).values()
+    assert summarise(rows) == {
         "judged_share": 3 / 5,
         "llm_only_share": 1 / 3,
         "n_tied_at_cut": 0,

@@ -43,13 +43,14 @@ def test_the_wide_table_has_a_row_per_result_and_a_column_per_metric() -> None:
     run = a_run()
     answers = run.answers()
     evidence = evidence_hashes(run.rows.retrievals)
-    wide = wide_results(run.scores(), answers, classify(answers), evidence)
+    names = [metric.name for metric in RESULT_METRICS]
+    wide = wide_results(run.score_table().wide(names), answers, classify(answers), evidence)
     assert wide["item_id"].to_list() == list("abcde")
     assert wide["errored"].to_list() == [False, False, True, False, True]
     assert wide["truthfulness_label"].to_list() == ["perfect", "missing", None, "missing", None]
     assert wide["accuracy"].to_list() == [1.0, 0.0, None, 0.0, None]
     assert wide["evidence_hash"].is_null().to_list() == [False, True, True, True, True]
-    assert wide.columns[7:] == [metric.name for metric in RESULT_METRICS]
+    assert wide.columns[7:] == names
 
 
 @pytest.mark.parametrize(("ran", "anchor", "noted"), [(False, "e", True), (True, "e", False)])

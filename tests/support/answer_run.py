@@ -20,7 +20,7 @@ from crucible_batch.metrics.answer_frames import answer_frame, outcome_frame
 from crucible_batch.metrics.answer_grains import KEY
 from crucible_batch.metrics.facts import Golden, RunFlags, RunRows, run_flags
 from crucible_batch.metrics.metric import Metric, RunMetric
-from crucible_batch.metrics.score import score
+from crucible_batch.metrics.score import ScoreTable, score, score_table
 from crucible_batch.metrics.taxonomy import classify
 
 START = datetime(2024, 2, 29, tzinfo=UTC)
@@ -253,7 +253,11 @@ class AnswerRun:
 
     def scores(self) -> pl.DataFrame:
         """Every answer-side metric of every expected result, long."""
-        return score(self.frames(), RESULT_METRICS, KEY)
+        return self.score_table().long()
+
+    def score_table(self) -> ScoreTable:
+        """Every answer-side metric of every expected result."""
+        return score_table(self.frames(), RESULT_METRICS, KEY)
 
     def value(self, metric: str, item_id: str | None = None, sample: int = 0) -> Any:
         """The value of a metric, or its null reason, for one result (the first item's)."""

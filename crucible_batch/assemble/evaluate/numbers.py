@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from crucible_batch.assemble.evaluate.collect import Collection
 from crucible_batch.metrics.aggregate import Interval, aggregate_column, aggregate_run_metrics
-from crucible_batch.metrics.companions import summarise
+from crucible_batch.metrics.companions import SCHEMA, Companions, beside, summarise
 from crucible_batch.metrics.grains import RANKING
-from crucible_batch.metrics.grid import Grid
-from crucible_batch.metrics.metric import RunMetric
+from crucible_batch.metrics.grid import Codes, Floats, Grid
+from crucible_batch.metrics.metric import Metric, RunMetric
 from crucible_batch.settings import Settings
 from crucible_batch.stats.run_mean import run_mean_interval
 from crucible_batch.stats.verdict import ci_label
 
 ON = ["slice_by", "slice", "metric"]
+Slice = tuple[str, str]
 
 
 def run_numbers(
@@ -42,50 +43,44 @@ def run_numbers(
         Rows of `run_metrics` by slice and metric, with companions where a metric has any.
     """
     label, interval = _label(settings), _interval(settings)
-    distinct, names = _distinct(grid)
+    companions = collection.companions()
+    members = {name: _results_of(items, grid.samples_n) for name, items in grid.slices.items()}
 
     def numbers(place: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         metric = collection.metrics[place]
-        column = collection.column(place, grid)
+        values, column = collection.values(place), collection.column(place, grid)
         means = aggregate_column(metric, column, grid, interval=interval, label=label)
         if metric.grain is not RANKING:
             return means, None
-        return means, summarise(collection.companions_of(metric), distinct)
+        return means, _beside(companions, metric, values, members)
 
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
         done = list(pool.map(numbers, range(len(collection.metrics))))
     parts = [means for means, _ in done]
-    beside = pl.concat(companions for _, companions in done if companions is not None)
-    found = beside.drop("slice_by").rename({"slice": "group"})
-    beside = names.join(found, on="group", how="inner").drop("group")
+    told = pl.concat(rows for _, rows in done if rows is not None)
     outcomes = collection.outcomes
     parts.append(aggregate_run_metrics(outcomes, run_metrics, grid, label=label))
     parts.append(aggregate_run_metrics(outcomes, plugin_run_metrics, grid.overall(), label=label))
-    rows = pl.concat(parts)
-    return rows.join(beside, on=ON, how="left").sort(ON)
+    return pl.concat(parts).join(told, on=ON, how="left").sort(ON)
 
 
-def _distinct(grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Slices by the place of their items, those of the same items once; and what each is called.
+def _results_of(items: Codes, samples_n: int) -> Codes:
+    """Places of the results of some items."""
+    return (items[:, None] * samples_n + np.arange(samples_n)).ravel()
 
-    Returns:
-        slice_by, slice, item_id (a place); and slice_by, slice, group (the `slice` above).
-    """
-    groups: dict[bytes, str] = {}
-    parts, names = [], []
-    for (slice_by, name), items in grid.slices.items():
-        same = items.tobytes()
-        if same not in groups:
-            groups[same] = str(len(groups))
-            places = pl.DataFrame({"item_id": pl.Series(items, dtype=pl.UInt32)})
-            parts.append(
-                places.select(
-                    pl.lit("-").alias("slice_by"), slice=pl.lit(groups[same]), item_id="item_id"
-                )
-            )
-        names.append((slice_by, name, groups[same]))
-    schema = {"slice_by": pl.String(), "slice": pl.String(), "group": pl.String()}
-    return pl.concat(parts), pl.DataFrame(names, schema=schema, orient="row")
+
+def _beside(
+    companions: Companions, metric: Metric, values: Floats, members: Mapping[Slice, Codes]
+) -> pl.DataFrame:
+    """Companions of one metric in every slice."""
+    rows, done = [], {}
+    for (slice_by, name), results in members.items():
+        # Slices of the same items (a facet nobody uses) have the same numbers.
+        same = results.tobytes()
+        if same not in done:
+            done[same] = summarise(beside(companions, metric, values, results))
+        rows.append({"slice_by": slice_by, "slice": name, "metric": metric.name, **done[same]})
+    return pl.DataFrame(rows, schema={**dict.fromkeys(ON, pl.String()), **SCHEMA})
 
 
 def _label(settings: Settings) -> Callable[[int], str]:

@@ -12,7 +12,7 @@ from crucible_batch.assemble.evaluate.ruler import Ruler
 from crucible_batch.assemble.evaluate.subject import KEY, Bucket
 from crucible_batch.metrics import taxonomy
 from crucible_batch.metrics.answer_frames import answer_frame, outcome_frame
-from crucible_batch.metrics.companions import companions
+from crucible_batch.metrics.companions import Companions, companions
 from crucible_batch.metrics.facts import (
     RunFlags,
     evidence_hashes,
@@ -26,7 +26,7 @@ from crucible_batch.metrics.plugins import plugin_frame
 from crucible_batch.metrics.ranking_frame import Rankings
 from crucible_batch.metrics.result_rankings import result_rankings
 from crucible_batch.metrics.results import RunCounts, run_counts, wide_results
-from crucible_batch.metrics.score import score
+from crucible_batch.metrics.score import ScoreTable, score_table
 
 EVIDENCE_ROWS = 20_000
 """Evidence texts hashed at a time: they may be long."""
@@ -47,8 +47,7 @@ class Scored:
     """Everything computed of one bucket, by key.
 
     Attributes:
-        scores: item_id, sample_index, metric, value, null_reason; result after result, metrics by
-            name.
+        scores: Every metric of every expected result.
         companions: What stands beside the retrieval metrics.
         outcomes: The `outcome` grain with its key.
         wide: The table of results for people.
@@ -56,8 +55,8 @@ class Scored:
         n_blank_contexts: Retrieval rows whose text is blank.
     """
 
-    scores: pl.DataFrame
-    companions: pl.DataFrame
+    scores: ScoreTable
+    companions: Companions
     outcomes: pl.DataFrame
     wide: pl.DataFrame
     counts: RunCounts
@@ -115,13 +114,11 @@ def score_bucket(bucket: Bucket, ruler: Ruler, how: How, in_wide: Sequence[str])
             frames[metric.grain.name] = plugin_frame(
                 answers, bucket.rows.external_scores, metric.grain
             )
-    scores = score(frames, how.metrics, KEY)
-    shown = scores
-    if len(in_wide) < len(how.metrics):
-        shown = scores.filter(pl.col("metric").is_in(in_wide))
+    scores = score_table(frames, how.metrics, KEY)
+    shown = scores.wide(in_wide)
     return Scored(
         scores=scores,
-        companions=companions(rankings, scores, ranked, KEY),
+        companions=companions(rankings, ranked, KEY),
         outcomes=outcomes,
         wide=wide_results(shown, answers, taxonomy.classify(answers), _evidence(bucket)),
         counts=run_counts(answers),
