@@ -6,7 +6,7 @@ no grouping and no join is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,11 +26,12 @@ class Unjudged:
 
     Attributes:
         grade: The top grade of the scale.
-        cuts: Cut-offs up to which they count; None is the whole list.
+        views: Cut-offs up to which they count (None is the whole list), each with the columns that
+            metrics of this cut-off read; these read nothing below it.
     """
 
     grade: int
-    cuts: tuple[int | None, ...]
+    views: Mapping[int | None, Collection[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,7 @@ def bucket_facts(
     columns: Collection[str],
     unjudged: Unjudged | None,
 ) -> list[pl.DataFrame]:
-    """Facts of the results `start` to `stop`, as judged and then once per cut of `unjudged`.
+    """Facts of the results `start` to `stop`, as judged and then once per view of `unjudged`.
 
     Args:
         start: Number of the first result.
@@ -133,19 +134,21 @@ def bucket_facts(
         facts["required"] = _lists(*retrieved.at(there), n_results)
     grades = _result(judged, start), judged["grade"].cast(pl.Int64).to_numpy()
     placed = _placed(at_judged, retrieved, wanted, by_llm="judged_by_llm" in columns)
-    views = [(grades, placed)]
+    views = [(grades, placed, columns)]
     if unjudged is not None:
         every, assumed = _at_best(placed, retrieved, unjudged.grade)
-        views += [_up_to(cut, grades, every, assumed) for cut in unjudged.cuts]
+        views += [
+            (*_up_to(cut, grades, every, assumed), read) for cut, read in unjudged.views.items()
+        ]
     return [
         pl.DataFrame(
             {
                 **facts,
-                **_of_grades(given, n_results, relevant_at, columns),
-                **_of_places(at, n_results, relevant_at, columns),
+                **_of_grades(given, n_results, relevant_at, read),
+                **_of_places(at, n_results, relevant_at, read),
             }
         )
-        for given, at in views
+        for given, at, read in views
     ]
 
 
@@ -208,11 +211,12 @@ def _at_best(placed: Placed, retrieved: Retrieved, grade: int) -> tuple[Placed, 
 def _up_to(
     cut: int | None, grades: tuple[Ints, Ints], every: Placed, assumed: Flags
 ) -> tuple[tuple[Ints, Ints], Placed]:
-    """Grades and places when the unjudged documents up to the cut-off count as judged."""
-    counting = assumed if cut is None else assumed & (every.position <= cut)
-    more = every.only(counting)
-    result = np.concatenate([grades[0], more.result])
-    return (result, np.concatenate([grades[1], more.grade])), every.only(~assumed | counting)
+    """Grades and places up to the cut-off when the unjudged documents there count as judged."""
+    if cut is not None:
+        inside = every.position <= cut
+        every, assumed = every.only(inside), assumed[inside]
+    result = np.concatenate([grades[0], every.result[assumed]])
+    return (result, np.concatenate([grades[1], every.grade[assumed]])), every
 
 
 def _of_grades(
@@ -245,22 +249,24 @@ def _of_places(
 ) -> dict[str, Ints | pl.Series]:
     """Where judged documents stand, in rank order."""
     relevant = at.grade >= relevant_at
-    positive, good, by_llm = at.only(at.grade > 0), at.only(relevant), at.only(at.by_llm)
+
+    def only(which: Flags, values: Ints = at.position) -> tuple[Ints, Ints]:
+        return at.result[which], values[which]
 
     def above() -> Ints:
-        """Judged non-relevant documents ranked above each relevant one."""
-        other = (~relevant).astype(np.int64)
-        before = np.cumsum(other)
-        begins = np.searchsorted(at.result, at.result)
-        own: Ints = before - before[begins] + other[begins]
-        return own[relevant]
+        """Judged non-relevant documents ranked above each document."""
+        before = np.cumsum(~relevant)
+        lengths = _counts(at.result, n_results)
+        begins = (np.cumsum(lengths) - lengths)[at.result]
+        own: Ints = before - before[begins] + ~relevant[begins]
+        return own
 
     make: dict[str, Callable[[], tuple[Ints, Ints]]] = {
         "judged": lambda: (at.result, at.position),
-        "judged_by_llm": lambda: (by_llm.result, by_llm.position),
-        "found": lambda: (positive.result, positive.position),
-        "found_grades": lambda: (positive.result, positive.grade),
-        "relevant": lambda: (good.result, good.position),
-        "nonrelevant_above": lambda: (good.result, above()),
+        "judged_by_llm": lambda: only(at.by_llm),
+        "found": lambda: only(at.grade > 0),
+        "found_grades": lambda: only(at.grade > 0, at.grade),
+        "relevant": lambda: only(relevant),
+        "nonrelevant_above": lambda: only(relevant, above()),
     }
     return {name: _lists(*arrays(), n_results) for name, arrays in make.items() if name in columns}

@@ -35,8 +35,8 @@ class Rankings:
 
     Attributes:
         frame: One row per result, in the order given, with the asked columns of the grain.
-        optimistic: By cut-off (None: the whole list), the same frame with every unjudged document
-            up to the cut-off counted as judged with the top grade.
+        optimistic: By cut-off (None: the whole list), what metrics of this cut-off read if every
+            unjudged document counted as judged with the top grade.
     """
 
     frame: pl.DataFrame
@@ -88,9 +88,12 @@ def ranking_frame(
 
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
         views = zip(*pool.map(work, range(len(cuts) - 1)), strict=True)
-    frame, *optimistic = (_complete(results, pl.concat(view), columns) for view in views)
-    cut_offs = unjudged.cuts if unjudged is not None else ()
-    return Rankings(frame=frame, optimistic=dict(zip(cut_offs, optimistic, strict=True)))
+    best = unjudged.views if unjudged is not None else {}
+    frame, *optimistic = (
+        _complete(results, pl.concat(view), read)
+        for view, read in zip(views, [columns, *best.values()], strict=True)
+    )
+    return Rankings(frame=frame, optimistic=dict(zip(best, optimistic, strict=True)))
 
 
 def stretches(ids: pl.Series) -> pl.DataFrame:

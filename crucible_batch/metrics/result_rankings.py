@@ -70,13 +70,18 @@ def result_rankings(
         relevant_at=relevant_at,
         columns=columns,
         required=_per_sample(required.unique().rename({"item_id": "query_id"}), keys, samples_n),
-        unjudged=Unjudged(TOP_GRADE, _cut_offs(asked)) if companions else None,
+        unjudged=Unjudged(TOP_GRADE, _views(asked)) if companions else None,
     )
 
 
-def _cut_offs(metrics: Iterable[Metric]) -> tuple[int | None, ...]:
-    """The cut-offs of the metrics that rest on judgments."""
-    return tuple(dict.fromkeys(m.cut for m in metrics if "n_qrels" in columns_read([m])))
+def _views(metrics: Iterable[Metric]) -> dict[int | None, set[str]]:
+    """By cut-off, the columns that its metrics which rest on judgments read."""
+    views: dict[int | None, set[str]] = {}
+    for metric in metrics:
+        read = columns_read([metric])
+        if "n_qrels" in read:
+            views.setdefault(metric.cut, set()).update(read)
+    return views
 
 
 def _with_judgments(

@@ -58,7 +58,9 @@ def wrong_discount(gains: pl.Expr, positions: pl.Expr) -> pl.Expr:
 
 
 def unjudged_as_relevant(*tables: pl.DataFrame, **options: Any) -> Rankings:
-    best = ranking_frame.ranking_frame(*tables, **options, unjudged=Unjudged(3, (None,)))
+    best = ranking_frame.ranking_frame(
+        *tables, **options, unjudged=Unjudged(3, {None: options["columns"]})
+    )
     return Rankings(frame=best.optimistic[None], optimistic={})
 
 
