@@ -71,6 +71,34 @@ class Companions:
     depths: dict[Cut, Depth]
     best: dict[str, Floats]
 
+    @classmethod
+    def room(cls, metrics: Iterable[Metric], n_results: int) -> Companions:
+        """Room for so many results, to be filled bucket by bucket."""
+        asked = list(metrics)
+        return cls(
+            n_dropped=np.zeros(n_results, np.int32),
+            depths={
+                cut: Depth(
+                    n_read=np.zeros(n_results, np.int32),
+                    n_judged=np.zeros(n_results, np.int32),
+                    n_by_llm=np.zeros(n_results, np.int32),
+                    is_tied=np.zeros(n_results, np.bool_),
+                )
+                for cut in dict.fromkeys(metric.cut for metric in asked)
+            },
+            best={metric.name: np.empty(n_results) for metric in _bounded(asked)},
+        )
+
+    def put(self, start: int, part: Companions) -> None:
+        """Write the companions of a bucket whose first result is number `start`."""
+        stop = start + len(part.n_dropped)
+        self.n_dropped[start:stop] = part.n_dropped
+        for cut, depth in part.depths.items():
+            for name, values in vars(depth).items():
+                getattr(self.depths[cut], name)[start:stop] = values
+        for metric, best in part.best.items():
+            self.best[metric][start:stop] = best
+
 
 @dataclass(frozen=True, eq=False)
 class Beside:
@@ -114,23 +142,6 @@ def companions(rankings: Rankings, metrics: Iterable[Metric], key: Sequence[str]
             for cut in cuts
         },
         best=_optimistic(rankings, asked, key),
-    )
-
-
-def joined(parts: Sequence[Companions]) -> Companions:
-    """The companions of several buckets of results, one after the other."""
-    return Companions(
-        n_dropped=np.concatenate([part.n_dropped for part in parts]),
-        depths={
-            cut: Depth(
-                **{
-                    name: np.concatenate([getattr(part.depths[cut], name) for part in parts])
-                    for name in Depth.__dataclass_fields__
-                }
-            )
-            for cut in parts[0].depths
-        },
-        best={name: np.concatenate([part.best[name] for part in parts]) for name in parts[0].best},
     )
 
 
@@ -188,6 +199,11 @@ def summarise(rows: Beside) -> dict[str, float | int | None]:
     }
 
 
+def _bounded(metrics: Iterable[Metric]) -> list[Metric]:
+    """Metrics that unjudged documents may raise or lower; counts have no bounds."""
+    return [m for m in metrics if rests_on_judgments(m) and m.unit != "count"]
+
+
 def _depth(cut: Cut) -> dict[str, pl.Expr]:
     """The columns of `Depth`."""
     depth, tied = pl.col("n_retrieved"), pl.lit(value=False)
@@ -205,7 +221,7 @@ def _optimistic(
     rankings: Rankings, metrics: Iterable[Metric], key: Sequence[str]
 ) -> dict[str, Floats]:
     """Values with the unjudged at the top grade, in the order of the results."""
-    bounded = [m for m in metrics if rests_on_judgments(m) and m.unit != "count"]
+    bounded = _bounded(metrics)
     found: dict[str, Floats] = {}
     for cut in dict.fromkeys(m.cut for m in bounded):
         group = [m for m in bounded if m.cut == cut]

@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crucible_batch.contracts import Table
 
@@ -130,26 +129,28 @@ class _ColumnStreams:
     def update(self, array: pa.Array) -> None:
         if len(array) == 0:
             return
-        n_null = array.null_count
-        valid = array.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8) if n_null else None
-        self._valid.update(_raw(np.ones(len(array), np.uint8) if valid is None else valid))
+        valid = _valid(array)
+        self._valid.update(_raw(valid))
         kind = array.type
         if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            self._lengths.update(_raw(_filled(pc.list_value_length(array), 0).astype("<u4")))
+            self._lengths.update(_raw(_lengths(array, valid)))
             self._items = self._items or _ColumnStreams()
             self._items.update(array.flatten())
         elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            self._update_text(array.fill_null("") if n_null else array)
+            self._update_text(array, valid)
         else:
-            self._data.update(_raw(_fixed_width(array)))
+            self._data.update(_raw(_fixed_width(array, valid)))
 
-    def _update_text(self, array: pa.Array) -> None:
-        width = "<i8" if pa.types.is_large_string(array.type) else "<i4"
-        _, offsets_buffer, data_buffer = array.buffers()
-        offsets = np.frombuffer(offsets_buffer, width)[array.offset : array.offset + len(array) + 1]
-        self._lengths.update(_raw(np.diff(offsets).astype("<u4")))
-        if data_buffer is not None:
-            self._data.update(memoryview(data_buffer)[int(offsets[0]) : int(offsets[-1])])
+    def _update_text(self, array: pa.Array, valid: np.ndarray[Any, Any]) -> None:
+        offsets = _offsets(array)
+        lengths = np.diff(offsets)
+        if not valid.all() and lengths[valid == 0].any():
+            # Arrow leaves open what a null's bytes are; here they are none.
+            self._update_text(array.fill_null(""), np.ones_like(valid))
+            return
+        self._lengths.update(_raw(lengths.astype("<u4")))
+        if (data := array.buffers()[2]) is not None:
+            self._data.update(memoryview(data)[int(offsets[0]) : int(offsets[-1])])
 
     def digests(self) -> list[Any]:
         """Hex digests of the streams; items last, as a list of their own."""
@@ -161,17 +162,42 @@ def _raw(values: np.ndarray[Any, Any]) -> memoryview:
     return np.ascontiguousarray(values).data
 
 
-def _filled(array: pa.Array, value: object) -> np.ndarray[Any, Any]:
-    filled: np.ndarray[Any, Any] = array.fill_null(value).to_numpy(zero_copy_only=False)
-    return filled
+def _bits(buffer: pa.Buffer, start: int, n: int) -> np.ndarray[Any, Any]:
+    """`n` bits of an Arrow bitmap, a byte each."""
+    first = start // 8
+    some = np.frombuffer(buffer, np.uint8)[first : (start + n + 7) // 8]
+    return np.unpackbits(some, bitorder="little")[start - 8 * first :][:n]
 
 
-def _fixed_width(array: pa.Array) -> np.ndarray[Any, Any]:
+def _valid(array: pa.Array) -> np.ndarray[Any, Any]:
+    """1 per value and 0 per null; `pyarrow.compute` would import pandas where it is there."""
+    if not array.null_count:
+        return np.ones(len(array), np.uint8)
+    return _bits(array.buffers()[0], array.offset, len(array))
+
+
+def _offsets(array: pa.Array) -> np.ndarray[Any, Any]:
+    large = pa.types.is_large_string(array.type) or pa.types.is_large_list(array.type)
+    offsets = np.frombuffer(array.buffers()[1], "<i8" if large else "<i4")
+    return offsets[array.offset :][: len(array) + 1]
+
+
+def _lengths(array: pa.Array, valid: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Items of every list, 0 for a null."""
+    lengths: np.ndarray[Any, Any] = np.diff(_offsets(array)) * valid
+    return lengths.astype("<u4")
+
+
+def _fixed_width(array: pa.Array, valid: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the values of a number, Boolean or time column, little-endian, nulls as zero."""
-    if pa.types.is_timestamp(array.type):
-        return _filled(array.cast(pa.timestamp("us", "UTC")).cast(pa.int64()), 0).astype("<i8")
     if pa.types.is_boolean(array.type):
-        return _filled(array, False).astype(np.uint8)
-    if pa.types.is_floating(array.type):
-        return _filled(array, 0.0).astype("<f8") + 0.0
-    return _filled(array, 0).astype("<i8")
+        flags: np.ndarray[Any, Any] = _bits(array.buffers()[1], array.offset, len(array)) * valid
+        return flags
+    floating = pa.types.is_floating(array.type)
+    if pa.types.is_timestamp(array.type):
+        array = array.cast(pa.timestamp("us", "UTC")).view(pa.int64())
+    values = np.frombuffer(array.buffers()[1], array.type.to_pandas_dtype())
+    values = values[array.offset :][: len(array)].astype("<f8" if floating else "<i8")
+    # Whatever stands behind a null counts as zero; adding 0.0 turns -0.0 into 0.0.
+    values = np.where(valid == 1, values, values.dtype.type(0))
+    return values + 0.0 if floating else values

@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crucible_batch.assemble.evaluate.scoring import Scored
-from crucible_batch.metrics.companions import Companions, joined
+from crucible_batch.metrics.companions import Companions
+from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.grid import Column, Grid, column_of_codes
 from crucible_batch.metrics.metric import Metric
 from crucible_batch.metrics.nulls import REASONS
@@ -26,15 +27,17 @@ class Collection:
     cut-off.
     """
 
-    def __init__(self, folder: Path, metrics: Sequence[Metric]) -> None:
+    def __init__(self, folder: Path, metrics: Sequence[Metric], n_results: int) -> None:
         self.folder = folder
         self.metrics = list(metrics)
         self.counts = RunCounts(0, 0, 0, 0, 0, 0)
         self.n_blank_contexts = 0
-        self._values: list[NDArray[np.float64]] = []
-        self._reasons: list[NDArray[np.uint8]] = []
+        # Whole from the start: parts that live on between buckets would leave holes in the heap.
+        self._values = np.empty((len(metrics), n_results))
+        self._codes = np.empty((len(metrics), n_results), np.uint8)
         self._keys: list[pl.DataFrame] = []
-        self._companions: list[Companions] = []
+        ranked = [metric for metric in metrics if metric.grain is RANKING]
+        self.companions = Companions.room(ranked, n_results)
         self._names = pl.Enum([metric.name for metric in metrics])
         self._outcomes: list[pl.DataFrame] = []
         self._classes: list[pl.DataFrame] = []
@@ -45,10 +48,12 @@ class Collection:
         coded = scored.scores.long().cast({"metric": self._names, "null_reason": _REASONS})
         coded.write_ipc(self.folder / f"scores-{number:06d}.arrow")
         scored.wide.write_ipc(self.folder / f"wide-{number:06d}.arrow")
-        self._values.append(scored.scores.values)
-        self._reasons.append(scored.scores.codes)
+        start = self.counts.n_expected
+        stop = start + scored.scores.index.height
+        self._values[:, start:stop] = scored.scores.values.T
+        self._codes[:, start:stop] = scored.scores.codes.T
         self._keys.append(scored.scores.index)
-        self._companions.append(scored.companions)
+        self.companions.put(start, scored.companions)
         self._outcomes.append(scored.outcomes)
         self._classes.append(scored.wide.select("item_id", "error_class"))
         self.counts += scored.counts
@@ -79,16 +84,12 @@ class Collection:
 
     def values(self, place: int) -> NDArray[np.float64]:
         """The scores of the metric at `place`, over all expected results; NaN where none is."""
-        return np.concatenate([part[:, place] for part in self._values])
+        values: NDArray[np.float64] = self._values[place]
+        return values
 
     def column(self, place: int, grid: Grid) -> Column:
         """The metric at `place`, over all expected results: scores, and what each counts as."""
-        codes = np.concatenate([part[:, place] for part in self._reasons])
-        return column_of_codes(self.values(place), codes, grid)
-
-    def companions(self) -> Companions:
-        """What stands beside the retrieval metrics of all expected results."""
-        return joined(self._companions)
+        return column_of_codes(self.values(place), self._codes[place], grid)
 
     def _scan(self, what: str) -> pl.LazyFrame:
         return pl.concat(

@@ -43,7 +43,6 @@ def run_numbers(
         Rows of `run_metrics` by slice and metric, with companions where a metric has any.
     """
     label, interval = _label(settings), _interval(settings)
-    companions = collection.companions()
     members = {name: _results_of(items, grid.samples_n) for name, items in grid.slices.items()}
 
     def numbers(place: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
@@ -52,7 +51,7 @@ def run_numbers(
         means = aggregate_column(metric, column, grid, interval=interval, label=label)
         if metric.grain is not RANKING:
             return means, None
-        return means, _beside(companions, metric, values, members)
+        return means, _beside(collection.companions, metric, values, members)
 
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
         done = list(pool.map(numbers, range(len(collection.metrics))))

@@ -79,7 +79,7 @@ def load_ruler(snapshot: Snapshot, golden_set_hash: str, grading: Grading) -> Ru
         else resolve_grades(qrels, granularity=grading.granularity)
     )
     on_target = "doc_id" if grading.granularity == "document" else "chunk_id"
-    judged = qrels.group_by("query_id").agg(
+    counted = qrels.group_by("query_id").agg(
         n_qrels=pl.len().cast(pl.Int64),
         n_placed=pl.col(on_target).is_not_null().sum().cast(pl.Int64),
     )
@@ -89,7 +89,7 @@ def load_ruler(snapshot: Snapshot, golden_set_hash: str, grading: Grading) -> Ru
         golden=golden,
         grades=grades,
         document_grades=document,
-        judged=judged,
+        judged=counted.sort("query_id"),
         overrides=applying,
         n_unplaced=int(qrels["doc_id"].null_count()),
         hash=ruler_hash(grades, document, applying),
@@ -160,7 +160,10 @@ def judgments(
         grading: Which judgments count.
         ids: item_id of the items wanted; all queries when None.
     """
-    rows = snapshot.read("qrels").select(*QREL_KEY, "doc_id", "chunk_id", "grade")
+    # The whole key is read only where an override speaks of it: it is half of the bytes.
+    corrected = overrides.filter(pl.col("target_table") == "qrels").height > 0
+    key = QREL_KEY if corrected else ("query_id", "source")
+    rows = snapshot.read("qrels")
     if grading.qrel_source != "resolved":
         rows = rows.filter(pl.col("source") == grading.qrel_source)
     if grading.llm_lanes != "all":
@@ -169,7 +172,8 @@ def judgments(
     if ids is not None:
         queries = ids.lazy().select(query_id="item_id")
         rows = rows.join(queries, on="query_id", how="semi")
-    return overridden(rows.collect(), overrides, "qrels", "grade", QREL_KEY, _grade)
+    found = rows.select(*key, "doc_id", "chunk_id", "grade").collect()
+    return overridden(found, overrides, "qrels", "grade", QREL_KEY, _grade)
 
 
 def _grade(text: str) -> int:

@@ -18,6 +18,7 @@ import polars as pl
 from crucible_batch.assemble.evaluate.ahead import in_order
 from crucible_batch.assemble.evaluate.collect import Collection
 from crucible_batch.assemble.evaluate.files import mart_files, write_catalog
+from crucible_batch.assemble.evaluate.heap import give_back
 from crucible_batch.assemble.evaluate.options import Options
 from crucible_batch.assemble.evaluate.record import newest, record
 from crucible_batch.assemble.evaluate.scoring import How, Scored, score_bucket
@@ -181,7 +182,8 @@ def _scored(work: Work, *, default: bool, progress: Progress) -> Evaluation:
     )
     own = [metric.name for metric in work.metrics if not is_plugin(metric.name)]
     with work.workspace.staging.folder() as folder:
-        collection = Collection(folder, work.metrics)
+        n_results = work.ruler.golden.items.height * work.flags.samples_n
+        collection = Collection(folder, work.metrics, n_results)
 
         def score(bucket: Bucket) -> Scored:
             return score_bucket(bucket, work.ruler, how, in_wide=own)
@@ -189,6 +191,7 @@ def _scored(work: Work, *, default: bool, progress: Progress) -> Evaluation:
         waiting = buckets(work.subject, work.ruler, work.settings.machine.bucket_rows)
         for scored in in_order(score, waiting):
             collection.add(scored)
+            give_back()
             progress(f"{collection.counts.n_expected:,} results scored")
         staged = work.workspace.stage_marts(
             mart_files(work, collection, default=default), recorded=True

@@ -72,10 +72,10 @@ def score_bucket(bucket: Bucket, ruler: Ruler, how: How, in_wide: Sequence[str])
         how: What is the same for every bucket.
         in_wide: Metrics that get a column in the table for people.
     """
-    ids = bucket.golden.items["item_id"].implode()
-    grades = ruler.grades.filter(pl.col("query_id").is_in(ids))
-    by_document = ruler.document_grades.filter(pl.col("query_id").is_in(ids))
-    judged = ruler.judged.filter(pl.col("query_id").is_in(ids))
+    ids = bucket.golden.items["item_id"]
+    grades, by_document, judged = (
+        _of_items(frame, ids) for frame in (ruler.grades, ruler.document_grades, ruler.judged)
+    )
     ranked = [metric for metric in how.metrics if metric.grain is RANKING]
     expected = expected_results(bucket.golden.items, bucket.rows.results, how.flags.samples_n)
 
@@ -124,6 +124,15 @@ def score_bucket(bucket: Bucket, ruler: Ruler, how: How, in_wide: Sequence[str])
         counts=run_counts(answers),
         n_blank_contexts=blank.height,
     )
+
+
+def _of_items(rows: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    """Rows of a bucket's items; both are sorted, so they are one stretch of the rows."""
+    if ids.is_empty():
+        return rows.clear()
+    queries = rows["query_id"]
+    start = queries.search_sorted(ids[0], side="left")
+    return rows[start : queries.search_sorted(ids[-1], side="right")]
 
 
 def _evidence(bucket: Bucket) -> pl.DataFrame:
