@@ -43,7 +43,6 @@ EXACT_SUMS = {
     ("crucible_batch.metrics.retrieval_terms", "discounted"): IN_ORDER,
     ("crucible_batch.metrics.retrieval_terms", "in_top"): CONDITIONS,
     ("crucible_batch.metrics.retrieval_terms", "precisions_at"): IN_ORDER,
-    ("crucible_batch.report.verdicts", "_open"): CONDITIONS,
     ("crucible_batch.stats.agreement", "_kappa"): CONDITIONS,
     ("crucible_batch.stats.agreement", "_ordinal_alpha"): CONDITIONS,
     ("crucible_batch.stats.agreement", "agreement"): CONDITIONS,

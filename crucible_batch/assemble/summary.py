@@ -6,15 +6,13 @@ import polars as pl
 
 from crucible_batch.assemble.evaluate import Evaluation
 from crucible_batch.metrics import catalog
+from crucible_batch.report import words
 
 
 def counted_line(done: Evaluation) -> str:
     """How many of the expected results counted: `118 of 120 results counted (60 items × …)`."""
     row = done.row
-    expected, counted = row["n_expected"], row["n_results"] - row["n_errored"]
-    samples = f"{done.samples_n} sample" + ("s" if done.samples_n != 1 else "")
-    n_items = expected // done.samples_n
-    return f"{counted:,} of {expected:,} results counted ({n_items:,} items × {samples})"
+    return words.counted_line(row["n_expected"], row["n_results"], row["n_errored"], done.samples_n)
 
 
 def metric_rows(done: Evaluation) -> list[tuple[object, ...]]:

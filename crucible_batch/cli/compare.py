@@ -27,7 +27,11 @@ def compare(
     candidate: Annotated[str, typer.Argument(help="Run compared.")],
     slice_by: Annotated[
         str | None,
-        typer.Option("--slice", help="Also print this facet: question_type, shape, tag, …"),
+        typer.Option(
+            "--slice",
+            help="Also print this facet: question_type, popularity, dynamism, answerable, shape "
+            "or tag.",
+        ),
     ] = None,
     unit: Annotated[str, typer.Option("--unit", help="auto, item or cluster.")] = "auto",
     adjust: Annotated[

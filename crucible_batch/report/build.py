@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crucible_batch.report import compared, detail, overview, words
+from crucible_batch.report.blocked import UNNAMED, Reasons, reasons
 from crucible_batch.report.facts import Catalog, Metrics
 from crucible_batch.report.inputs import ReportInputs
 from crucible_batch.report.model import Report
@@ -24,6 +25,7 @@ def build_report(inputs: ReportInputs) -> Report:
     metrics = Metrics(inputs, inputs.run_id)
     base_id = inputs.baseline_run_id
     baseline = Metrics(inputs, base_id) if base_id else None
+    blocked = _blocked(inputs)
     found = [overview.curve(inputs, side) for side in (metrics, baseline) if side]
     curves = tuple(curve for curve in found if curve)
     title = f"Run {inputs.run_id}"
@@ -32,7 +34,7 @@ def build_report(inputs: ReportInputs) -> Report:
         run=overview.run_header(inputs, inputs.run_id),
         baseline=overview.run_header(inputs, base_id) if base_id else None,
         as_of=inputs.as_of.strftime("%Y-%m-%dT%H:%M:%SZ") if inputs.as_of else None,
-        verdict=verdict_sentence(inputs.comparisons, catalog.frame)
+        verdict=verdict_sentence(inputs.comparisons, catalog.frame, blocked)
         if base_id
         else _alone(catalog, metrics),
         tiles=overview.tiles(inputs, catalog, metrics, baseline),
@@ -40,8 +42,8 @@ def build_report(inputs: ReportInputs) -> Report:
         curves=curves,
         curve_steps=overview.curve_steps(curves),
         bins=overview.bins(inputs),
-        compared=compared.compared(inputs, catalog),
-        compared_more=compared.compared_more(inputs, catalog),
+        compared=compared.compared(inputs, catalog, blocked),
+        compared_more=compared.compared_more(inputs, catalog, blocked),
         head_to_head=compared.head_to_head(inputs, catalog),
         slices=detail.slices(inputs, catalog, metrics),
         errors=detail.errors(inputs),
@@ -51,6 +53,16 @@ def build_report(inputs: ReportInputs) -> Report:
         unmeasured=detail.unmeasured(catalog, metrics),
         provenance=detail.provenance(inputs),
     )
+
+
+def _blocked(inputs: ReportInputs) -> Reasons:
+    """Words for what stands between the two runs."""
+    if inputs.baseline_run_id is None:
+        return UNNAMED
+    candidate, baseline = (
+        inputs.of("evaluations", run_id).row(0, named=True) for run_id in inputs.run_ids
+    )
+    return reasons(baseline, candidate)
 
 
 def _alone(catalog: Catalog, metrics: Metrics) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from crucible_batch.report import words
+from crucible_batch.report.blocked import Reasons, mark
 from crucible_batch.report.facts import KPIS, Catalog, badge
 from crucible_batch.report.figures import Figure, Pair
 from crucible_batch.report.inputs import ReportInputs
@@ -14,8 +15,10 @@ from crucible_batch.report.lines import (
     counts_text,
     delta_text,
     digits,
+    has_too_few,
     interval_text,
     remarks,
+    shown_p,
 )
 from crucible_batch.report.model import Compared, HeadToHead, Moved, MovedItems
 from crucible_batch.report.verdicts import headline_rows
@@ -27,22 +30,22 @@ LONGEST_ANSWER = 1_000
 """Characters of an answer or a question that are shown."""
 
 
-def compared(inputs: ReportInputs, catalog: Catalog) -> tuple[Compared, ...]:
+def compared(inputs: ReportInputs, catalog: Catalog, blocked: Reasons) -> tuple[Compared, ...]:
     """The headline rows over all items, in the order of the tiles."""
     rows = headline_rows(inputs.comparisons, catalog.frame)
     rows.sort(key=lambda row: KPIS.index(row["metric"]) if row["metric"] in KPIS else len(KPIS))
-    return tuple(_compared(row, catalog) for row in rows)
+    return tuple(_compared(row, catalog, blocked) for row in rows)
 
 
-def compared_more(inputs: ReportInputs, catalog: Catalog) -> tuple[Compared, ...]:
+def compared_more(inputs: ReportInputs, catalog: Catalog, blocked: Reasons) -> tuple[Compared, ...]:
     """The other overall rows that have a delta, in catalog order."""
     overall = inputs.comparisons.filter(pl.col("slice_by") == "all", pl.col("delta").is_not_null())
     rows = [r for r in overall.iter_rows(named=True) if not catalog[r["metric"]]["headline"]]
     rows.sort(key=lambda row: (catalog.order(row["metric"]), row["metric"]))
-    return tuple(_compared(row, catalog) for row in rows)
+    return tuple(_compared(row, catalog, blocked) for row in rows)
 
 
-def _compared(row: Row, catalog: Catalog) -> Compared:
+def _compared(row: Row, catalog: Catalog, blocked: Reasons) -> Compared:
     metric = catalog[row["metric"]]
     method = words.CI_METHODS.get(row["ci_method"] or "", "")
     return Compared(
@@ -55,21 +58,21 @@ def _compared(row: Row, catalog: Catalog) -> Compared:
         ci_high=row["ci_high"],
         interval=interval_text(row, metric),
         method=method,
-        p_adjusted=Figure(row["p_adjusted"], words.probability(row["p_adjusted"])),
+        p_adjusted=Figure(shown_p(row), words.probability(shown_p(row))),
         p_note=_p_note(row),
         n_pairs=row["n_pairs"],
         n_units=row["n_units"],
         unit=row["unit"],
         counts=counts_text(row, spaced=False),
-        verdict=badge(words.verdict(row["verdict"], row["blocked_reason"])),
+        verdict=badge(mark(row, blocked)),
         remarks=tuple(remarks(row)),
         is_dim=row["ci_label"] == "insufficient items",
-        line=comparison_line(row, catalog.frame),
+        line=comparison_line(row, catalog.frame, blocked),
     )
 
 
 def _p_note(row: Row) -> str:
-    if row["p_value"] is None:
+    if row["p_value"] is None or has_too_few(row):
         return ""
     raw = f"raw {words.probability(row['p_value'])} {words.P_METHODS[row['p_method']]}"
     if row["adjust_method"] is None or row["family_size"] is None:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from crucible_batch.report import words
+from crucible_batch.report.blocked import UNNAMED, Reasons, mark
 
 Row = Mapping[str, Any]
 """A row of `comparisons`, of `metric_catalog`, … as `DataFrame.row(named=True)` gives it."""
@@ -26,12 +27,13 @@ def declared(metrics: Mapping[str, Row], metric: str) -> Row:
     return metrics.get(metric) or {"metric": metric, "title": metric, **UNDECLARED}
 
 
-def comparison_line(row: Row, catalog: pl.DataFrame) -> str:
+def comparison_line(row: Row, catalog: pl.DataFrame, blocked: Reasons = UNNAMED) -> str:
     """One comparison on one line.
 
     Args:
         row: A row of `comparisons`.
         catalog: `metric_catalog`; its unit and scale decide how numbers are printed.
+        blocked: Words for what stands against a verdict.
 
     Returns:
         E.g. ``ndcg_at_10  0.612 → 0.648  +0.036 [+0.009, +0.064] 95 % BCa  p 0.012 (exact),
@@ -41,31 +43,31 @@ def comparison_line(row: Row, catalog: pl.DataFrame) -> str:
     metric = declared(declarations(catalog), row["metric"])
     if not row["n_pairs"]:
         return f"{_name(row)}  {words.DASH}  no pairs, no verdict"
-    few = row["verdict"] == "insufficient_items"
     head = f"{_name(row)}  {_means(row, metric)}  {delta_text(row, metric)}"
     interval = interval_text(row, metric)
     if interval != words.DASH:
         head += f" {interval}"
-    if few:
+    if has_too_few(row):
         counts = f"{_pairs(row)} ({counts_text(row, spaced=True)})"
         return f"{head} insufficient items  {counts}, no verdict"
     parts = [head + _how(row), _p_text(row), counts_text(row, spaced=True), _n(row)]
-    return "  ".join([part for part in parts if part] + [_shout(row)])
+    return "  ".join([part for part in parts if part] + [_shout(row, blocked)])
 
 
-def comparison_table(rows: pl.DataFrame, catalog: pl.DataFrame) -> str:
+def comparison_table(rows: pl.DataFrame, catalog: pl.DataFrame, blocked: Reasons = UNNAMED) -> str:
     """Comparisons as an aligned table, in the order given.
 
     Args:
         rows: Rows of `comparisons`, overall or of slices.
         catalog: `metric_catalog`.
+        blocked: Words for what stands against a verdict.
     """
     metrics = declarations(catalog)
     header = ("metric", "baseline", "candidate", "delta", "95 % interval", "p adj.", "pairs")
     cells = [(*header, "better/same/worse", "verdict")]
     for row in rows.iter_rows(named=True):
         metric = declared(metrics, row["metric"])
-        mark = words.verdict(row["verdict"], row["blocked_reason"])
+        verdict = mark(row, blocked)
         cells.append(
             (
                 _name(row),
@@ -73,10 +75,10 @@ def comparison_table(rows: pl.DataFrame, catalog: pl.DataFrame) -> str:
                 words.amount(row["mean_candidate"], metric["unit"], digits(row)),
                 delta_text(row, metric),
                 interval_text(row, metric),
-                words.probability(row["p_adjusted"]),
+                words.probability(shown_p(row)),
                 f"{row['n_pairs']:,}",
                 counts_text(row, spaced=False),
-                f"{mark.glyph} {mark.word}{_remarks(row)}",
+                f"{verdict.glyph} {verdict.word}{_remarks(row)}",
             )
         )
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -115,6 +117,20 @@ def counts_text(row: Row, *, spaced: bool) -> str:
     if spaced:
         return f"{better} better / {same} same / {worse} worse"
     return f"{better}/{same}/{worse}"
+
+
+def shown_p(row: Row) -> float | None:
+    """The adjusted p; None with too few items, where no verdict may rest on it.
+
+    Overall it counts in its family all the same, on a slice it does not: a page that printed the
+    one beside a dash for the other would only puzzle.
+    """
+    return None if has_too_few(row) else row["p_adjusted"]
+
+
+def has_too_few(row: Row) -> bool:
+    """Whether there are too few items for a verdict."""
+    return bool(row["verdict"] == "insufficient_items")
 
 
 def remarks(row: Row) -> list[str]:
@@ -171,9 +187,9 @@ def _n(row: Row) -> str:
     return text if row["unit"] == "item" else f"{text} in {words.count(row['n_units'], 'cluster')}"
 
 
-def _shout(row: Row) -> str:
+def _shout(row: Row, blocked: Reasons) -> str:
     """The verdict; one that names a real change in capitals."""
-    word = words.verdict(row["verdict"], row["blocked_reason"]).word
+    word = mark(row, blocked).word
     loud = row["verdict"] in {"improved", "regressed", "changed", "equivalent"}
     return (word.upper() if loud else word) + _remarks(row)
 

@@ -144,7 +144,7 @@ def _comparisons(rows: Sequence[Compared]) -> str:
         notes = f" ({', '.join(row.remarks)})" if row.remarks else ""
         numbers = [row.baseline.text, row.candidate.text, row.delta.text, row.interval]
         counts = [row.p_adjusted.text, f"{row.n_pairs:,}", row.counts]
-        cells.append([plain(row.title), *numbers, *counts, f"{_mark(row.verdict)}{notes}"])
+        cells.append([plain(row.title), *numbers, *counts, f"{plain(_mark(row.verdict))}{notes}"])
     return _table(header, cells)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import polars as pl
 
 from crucible_batch.report import words
+from crucible_batch.report.blocked import UNNAMED, Reasons, reason
 from crucible_batch.report.lines import Row, declarations, declared, delta_text
 
 
@@ -19,7 +22,9 @@ def headline_rows(comparisons: pl.DataFrame, catalog: pl.DataFrame) -> list[Row]
     return sorted(rows, key=lambda row: order[row["metric"]])
 
 
-def verdict_sentence(comparisons: pl.DataFrame, catalog: pl.DataFrame) -> str:
+def verdict_sentence(
+    comparisons: pl.DataFrame, catalog: pl.DataFrame, blocked: Reasons = UNNAMED
+) -> str:
     """What the headline metrics say together, for people.
 
     Never "equal" where only a difference was not found, and never "better" without saying where it
@@ -28,19 +33,19 @@ def verdict_sentence(comparisons: pl.DataFrame, catalog: pl.DataFrame) -> str:
     Args:
         comparisons: Rows of one comparison; only overall rows of headline metrics are read.
         catalog: `metric_catalog`.
+        blocked: Words for what stands against a verdict.
     """
     rows = headline_rows(comparisons, catalog)
     if not any(row["n_pairs"] for row in rows):
         return "No verdict: no item carries a headline metric in both runs."
-    blocked = [row for row in rows if row["verdict"] is None]
-    if len(blocked) == len(rows):
-        reasons = sorted({words.verdict(None, row["blocked_reason"]).word for row in blocked})
-        return f"No verdict: {'; '.join(r.removeprefix('no verdict: ') for r in reasons)}."
+    if all(row["verdict"] is None for row in rows):
+        return f"No verdict: {'; '.join(_said(rows, blocked))}."
     few = [row for row in rows if row["verdict"] == "insufficient_items"]
-    if len(few) + len(blocked) == len(rows):
+    if all(row["verdict"] in {None, "insufficient_items"} for row in rows):
         most = max(row["n_units"] for row in few)
-        return f"No verdict: too few {_units(rows)}s are paired ({most} at most)."
-    return " ".join(filter(None, (_decided(rows, catalog), _open(rows), _caveat(rows))))
+        too_few = f"too few {_units(rows)}s are paired ({most} at most)"
+        return f"No verdict: {'; '.join([too_few, *_said(rows, blocked)])}."
+    return " ".join(filter(None, (_decided(rows, catalog), _open(rows, blocked), _caveat(rows))))
 
 
 def _decided(rows: list[Row], catalog: pl.DataFrame) -> str:
@@ -70,22 +75,29 @@ def _decided(rows: list[Row], catalog: pl.DataFrame) -> str:
     return f"No difference is established on {tested}; that is no proof that the runs are equal."
 
 
-def _open(rows: list[Row]) -> str:
+def _open(rows: list[Row], blocked: Reasons) -> str:
     """How many headline metrics have no verdict, and why."""
-    unmeasured = sum(not row["n_pairs"] for row in rows)
-    few = sum(row["verdict"] == "insufficient_items" and row["n_pairs"] > 0 for row in rows)
-    blocked = sum(row["verdict"] is None and row["n_pairs"] > 0 for row in rows)
-    causes = {
-        f"too few {_units(rows)}s": few,
-        "blocked": blocked,
-        "not measured in both runs": unmeasured,
-    }
-    open_ = {cause: n for cause, n in causes.items() if n}
-    if not open_:
+    causes = [cause for row in rows if (cause := _cause(row, rows, blocked))]
+    if not causes:
         return ""
-    why = [f"{n} {cause}" if len(open_) > 1 else cause for cause, n in open_.items()]
+    counts = Counter(causes)
+    why = [f"{cause}: {n}" if len(counts) > 1 else cause for cause, n in counts.items()]
     total = words.count(len(rows), "headline metric")
-    return f"No verdict on {sum(open_.values())} of {total} ({', '.join(why)})."
+    return f"No verdict on {len(causes)} of {total} ({', '.join(why)})."
+
+
+def _cause(row: Row, rows: list[Row], blocked: Reasons) -> str | None:
+    """Why a metric has no verdict; None where it has one."""
+    if row["verdict"] is None:
+        return reason(row, blocked).short
+    if not row["n_pairs"]:
+        return "not measured in both runs"
+    return f"too few {_units(rows)}s" if row["verdict"] == "insufficient_items" else None
+
+
+def _said(rows: list[Row], blocked: Reasons) -> list[str]:
+    """What stands against verdicts, each once."""
+    return sorted({reason(row, blocked).said for row in rows if row["verdict"] is None})
 
 
 def _caveat(rows: list[Row]) -> str:

@@ -37,13 +37,6 @@ VERDICTS = {
     "insufficient_items": Mark("◇", "insufficient items", "muted"),
     "no_test": Mark("·", "no test", "muted"),
 }
-BLOCKED = {
-    "judge_differs": "the judge differs",
-    "golden_set_differs": "the golden set differs",
-    "running": "a run is still running",
-    "failed": "a run failed",
-    "degraded": "a run is degraded",
-}
 STATUSES = {
     "succeeded": Mark("✓", "succeeded", "good"),
     "failed": Mark("✕", "failed", "bad"),
@@ -150,14 +143,6 @@ def listed(names: list[str], most: int = 4) -> str:
 def minus(text: str) -> str:
     """The same number with a true minus sign."""
     return text.replace("-", MINUS)
-
-
-def verdict(name: str | None, blocked_reason: str | None = None) -> Mark:
-    """The mark of a verdict; of a blocked row when there is none."""
-    if name is None:
-        reason = BLOCKED.get(blocked_reason or "", "not decided")
-        return Mark("■", f"no verdict: {reason}", "warn")
-    return VERDICTS[name]
 
 
 def counted_line(n_expected: int, n_results: int, n_errored: int, samples_n: int) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import polars as pl
 import pytest
 from bench import JUDGE, Bench, compared, item, result
 
-from crucible_batch.assemble.compare.text import comparison_text
 from crucible_batch.assemble.evaluate import Options
 from crucible_batch.errors import NotComparableError, UnknownNameError, UsageError
 
@@ -316,14 +314,3 @@ def test_runs_of_two_sets_without_a_common_item_are_refused(grown):
     with pytest.raises(NotComparableError) as raised:
         grown.compare("old", "far")
     assert raised.value.exit_code == 4
-
-
-def test_the_text_counts_the_units_of_its_own_first_row(bench, done):
-    first = compared(done, "ndcg_at_10")
-    rows = done.rows.with_columns(
-        n_units=pl.when(pl.col("metric") == "ndcg_at_10").then(7).otherwise("n_units")
-    )
-    assert first["n_units"] == 24
-    assert "unit: item (7 of them behind the first row)" in comparison_text(
-        replace(done, rows=rows.cast(done.rows.schema))
-    )

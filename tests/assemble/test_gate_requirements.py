@@ -57,6 +57,9 @@ def test_another_golden_set_is_not_comparable_unless_allowed(tmp_path):
     gate = config(tmp_path, ACCURACY)
     assert row(gate, other, "same_golden_set").outcome == "inconclusive"
     assert "golden set differs" in why(gate, other)
+    assert why(gate, other).endswith(
+        "with same_golden_set = false the items that are the same in both are paired"
+    )
     allowed = config(tmp_path, ACCURACY, head="[requirements]\nsame_golden_set = false\n")
     assert "requirement:same_golden_set" not in judged(allowed, other)
     assert why(allowed, other) is None
@@ -77,6 +80,15 @@ def test_a_judge_that_differs_does_not_concern_a_gate_that_rests_on_none(tmp_pat
     one = row(config(tmp_path, RANKING, ACCURACY + '\nseverity = "warn"'), other, "same_judge")
     assert one.outcome == "pass"
     assert one.reason == "the judge differs: judge@2 → judge@1; concerned: r"
+
+
+def test_a_run_without_verdicts_is_not_called_a_judge_that_differs(tmp_path):
+    other = replace(SOUND, baseline=run("old", judge=None))
+    one = row(config(tmp_path, ACCURACY, RANKING), other, "same_judge")
+    assert one.reason.startswith("old has no verdicts; those of new are by judge@1")
+    assert judged(config(tmp_path, ACCURACY, RANKING), other)["r"].reason.startswith(
+        "old has no verdicts"
+    )
 
 
 @pytest.mark.parametrize(("n_lost", "expected"), [(5, "pass"), (6, "inconclusive")])

@@ -97,3 +97,11 @@ def test_importing_the_package_is_light(module):
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_the_help_of_compare_names_every_facet_there_is():
+    from crucible_batch.report.detail import FACETS
+
+    (facet,) = (p for p in ALL[("compare",)].params if "--slice" in p.opts)
+    missing = [name for name in FACETS if name not in facet.help]
+    assert missing == []

@@ -64,7 +64,9 @@ def test_metrics_without_a_verdict_are_counted_with_their_reasons() -> None:
     text = sentence(
         comparison_row(), few_items_row("groundedness"), comparison_row("accuracy", **blocked)
     )
-    assert text.endswith("No verdict on 2 of 3 headline metrics (1 too few items, 1 blocked).")
+    assert text.endswith(
+        "No verdict on 2 of 3 headline metrics (the judge differs: 1, too few items: 1)."
+    )
 
 
 def test_unequal_judging_is_a_caveat_of_the_sentence() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from crucible_batch.contracts import vocabulary
 from crucible_batch.metrics.nulls import REASONS
 from crucible_batch.report import words
+from crucible_batch.report.blocked import UNNAMED
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_a_long_list_is_cut_and_the_rest_counted() -> None:
 
 def test_every_word_of_the_contracts_has_a_form_for_people() -> None:
     assert set(words.VERDICTS) == set(vocabulary.VERDICT_WORDS)
-    assert set(words.BLOCKED) == set(vocabulary.BLOCKED_REASONS)
+    assert set(UNNAMED) == set(vocabulary.BLOCKED_REASONS)
     assert set(words.STATUSES) == set(vocabulary.RUN_STATUSES)
     assert set(words.CI_METHODS) == set(vocabulary.CI_METHODS)
     assert set(words.ADJUSTED) == set(vocabulary.ADJUST_METHODS)

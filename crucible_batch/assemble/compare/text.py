@@ -9,7 +9,8 @@ import polars as pl
 from crucible_batch.assemble.compare.run import Comparison
 from crucible_batch.errors import UnknownNameError
 from crucible_batch.metrics import catalog
-from crucible_batch.report import comparison_table, verdict_sentence
+from crucible_batch.report import comparison_table, verdict_sentence, words
+from crucible_batch.report.blocked import mark, reasons
 from crucible_batch.report.verdicts import headline_rows
 
 
@@ -22,8 +23,9 @@ def comparison_text(done: Comparison, slice_by: str | None = None) -> str:
     known = catalog.to_frame()
     baseline, candidate = done.baseline.row["run_id"], done.candidate.row["run_id"]
     headline = pl.DataFrame(headline_rows(done.rows, known), schema=done.rows.schema)
-    lines = [f"{baseline} → {candidate}", verdict_sentence(done.rows, known), ""]
-    lines.append(comparison_table(headline, known))
+    blocked = reasons(done.baseline.row, done.candidate.row)
+    lines = [f"{baseline} → {candidate}", verdict_sentence(done.rows, known, blocked), ""]
+    lines.append(comparison_table(headline, known, blocked))
     lines += _notes(done, headline.row(0, named=True) if headline.height else None)
     if slice_by is not None:
         facets = sorted(set(done.rows["slice_by"]) - {"all"})
@@ -31,7 +33,7 @@ def comparison_text(done: Comparison, slice_by: str | None = None) -> str:
             raise UnknownNameError("facet", slice_by, facets)
         names = headline["metric"].implode()
         rows = done.rows.filter((pl.col("slice_by") == slice_by) & pl.col("metric").is_in(names))
-        lines += ["", comparison_table(rows.sort("metric", "slice"), known)]
+        lines += ["", comparison_table(rows.sort("metric", "slice"), known, blocked)]
     return "\n".join(lines)
 
 
@@ -44,7 +46,7 @@ def _notes(done: Comparison, first: dict[str, Any] | None) -> list[str]:
     ]
     if row["golden_set_changed"]:
         notes.append(
-            f"golden set changed: {row['n_content_changed']} items left out, "
+            f"golden set changed: {words.count(row['n_content_changed'], 'item')} left out, "
             f"{row['n_only_baseline']} only in the baseline, "
             f"{row['n_only_candidate']} only in the candidate"
         )
@@ -53,7 +55,7 @@ def _notes(done: Comparison, first: dict[str, Any] | None) -> list[str]:
 
 def artifact_rows(done: Comparison) -> list[dict[str, str]]:
     """The headline metrics as rows of text, for tables that other programs show."""
-    known = catalog.to_frame()
+    known, blocked = catalog.to_frame(), reasons(done.baseline.row, done.candidate.row)
     rows = []
     for row in headline_rows(done.rows, known):
         numbers = {
@@ -67,7 +69,7 @@ def artifact_rows(done: Comparison) -> list[dict[str, str]]:
                 "p_adjusted",
             )
         }
-        verdict = row["verdict"] or f"blocked: {row['blocked_reason']}"
+        verdict = row["verdict"] or mark(row, blocked).word
         rows.append(
             {"metric": row["metric"], **numbers, "n": str(row["n_pairs"]), "verdict": verdict}
         )

@@ -13,6 +13,7 @@ from crucible_batch.assemble.gate.known import Resolved
 from crucible_batch.assemble.gate.requirements import cell_of
 from crucible_batch.assemble.gate.verdict import FAIL, PASS, RuleResult
 from crucible_batch.report import words
+from crucible_batch.report.blocked import reason
 from crucible_batch.report.lines import delta_text, interval_text
 from crucible_batch.stats.bca import Bounds
 from crucible_batch.stats.multiplicity import adjust_pvalues
@@ -45,8 +46,7 @@ def judge_cell(
         return blank.inconclusive("no pair of items carries the metric")
     blank = replace(blank, observed=row["delta"], compared_verdict=row["verdict"])
     if row["blocked_reason"] is not None:
-        why = words.BLOCKED.get(row["blocked_reason"], row["blocked_reason"])
-        return blank.inconclusive(f"no verdict: {why}")
+        return blank.inconclusive(f"no verdict: {reason(row).short}")
     if isinstance(one.rule, Regression):
         return _regression(one.rule, one, row, blank, evidence, gate, family)
     if row["n_units"] < evidence.min_items:

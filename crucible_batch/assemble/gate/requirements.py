@@ -19,6 +19,7 @@ from crucible_batch.report import words
 
 PAIRED = (Regression, NonInferiority, MaxDrop)
 NO_BASELINE = "there is no earlier run to compare with"
+UNCHANGED_ITEMS = "with same_golden_set = false the items that are the same in both are paired"
 
 
 def judge_requirements(
@@ -53,12 +54,12 @@ def not_comparable(
     if evidence.unusable:
         return "; ".join(_unfit(run) for run in evidence.unusable)
     if evidence.golden_set_changed and requirements.same_golden_set:
-        return _golden_sets(evidence)
+        return f"{_golden_sets(evidence)}; {UNCHANGED_ITEMS}"
     if evidence.golden_set_changed and evidence.n_paired == 0:
         return f"{_golden_sets(evidence)}, and no item has the same content in both"
     errors = [one for one in rules if one.rule.severity == "error"]
     if errors and all(judge_blocks(one, evidence, requirements) for one in errors):
-        return f"{_judges(evidence)}, and every error rule rests on a judge"
+        return f"{judges(evidence)}, and every error rule rests on a judge"
     return None
 
 
@@ -117,7 +118,8 @@ def _same_golden_set(evidence: Evidence) -> RuleResult:
     if evidence.baseline is None:
         return _row("same_golden_set", INCONCLUSIVE, NO_BASELINE)
     if evidence.golden_set_changed:
-        return _row("same_golden_set", INCONCLUSIVE, _golden_sets(evidence))
+        said = f"{_golden_sets(evidence)}; {UNCHANGED_ITEMS}"
+        return _row("same_golden_set", INCONCLUSIVE, said)
     return _row("same_golden_set", PASS, "both runs were made for the same version")
 
 
@@ -130,7 +132,7 @@ def _same_judge(rules: Iterable[Resolved], evidence: Evidence) -> RuleResult:
     concerned = [one.rule for one in rules if one.uses_judge]
     ids = words.listed([rule.rule_id for rule in concerned]) if concerned else "no rule"
     outcome = INCONCLUSIVE if any(rule.severity == "error" for rule in concerned) else PASS
-    return _row("same_judge", outcome, f"{_judges(evidence)}; concerned: {ids}")
+    return _row("same_judge", outcome, f"{judges(evidence)}; concerned: {ids}")
 
 
 def _few_errors(evidence: Evidence, most: float) -> RuleResult:
@@ -213,7 +215,12 @@ def _golden_sets(evidence: Evidence) -> str:
     return f"the golden set differs: {', '.join(hashes)}"
 
 
-def _judges(evidence: Evidence) -> str:
+def judges(evidence: Evidence) -> str:
+    """How the judges of the two runs differ: two judges, or one and a run that nobody judged."""
+    without = [run for run in evidence.runs if run.judge is None]
+    if len(without) == 1:
+        (other,) = (run for run in evidence.runs if run.judge is not None)
+        return f"{without[0].run_id} has no verdicts; those of {other.run_id} are by {other.judge}"
     named = [_named(run) for run in reversed(evidence.runs)]
     return f"the judge differs: {' → '.join(named)}"
 

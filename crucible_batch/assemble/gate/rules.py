@@ -18,6 +18,7 @@ from crucible_batch.assemble.gate.requirements import (
     cell_of,
     judge_blocks,
     judge_requirements,
+    judges,
     shortfall,
 )
 from crucible_batch.assemble.gate.samples import judge_must_pass
@@ -96,7 +97,7 @@ def _stands_against(one: Resolved, evidence: Evidence, config: GateConfig) -> st
     if evidence.golden_set_changed and config.requirements.same_golden_set:
         return "the golden set differs"
     if judge_blocks(one, evidence, config.requirements):
-        return "the judge differs, and the rule rests on its verdicts"
+        return f"{judges(evidence)}; the rule rests on verdicts"
     return None
 
 
