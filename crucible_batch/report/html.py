@@ -51,6 +51,8 @@ def _environment() -> Environment:
         dark=palette.DARK,
         heat_light=palette.HEAT_LIGHT,
         heat_dark=palette.HEAT_DARK,
+        count=words.count,
+        no_curve=words.NO_CURVE,
     )
     return environment
 

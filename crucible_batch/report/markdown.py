@@ -80,22 +80,29 @@ def _tiles(report: Report) -> str:
     rows = []
     for tile in report.tiles:
         said = [f"not measured: {tile.reason}"] if tile.reason else []
-        remarks = "; ".join([*said, *filter(None, [tile.label]), *tile.notes])
+        remarks = "; ".join([*said, *filter(None, [tile.label, tile.paired]), *tile.notes])
         counts = [tile.interval or words.DASH, f"{tile.n_scored:,}", f"{tile.n_items:,}"]
         row = [tile.title, tile.percent.text, *counts, plain(remarks)]
         if tile.baseline:
-            row.insert(2, tile.baseline.text)
+            over = f" ({tile.baseline_over})" if tile.baseline_over else ""
+            row.insert(2, tile.baseline.text + over)
         rows.append(row)
     return "## Key numbers\n\n" + _table(header, rows)
 
 
 def _badges(report: Report) -> str:
-    header = ["Abstention", "Run", *(["Baseline"] if report.baseline else []), "Remark"]
+    header = ["Abstention", "Run", *(["Baseline"] if report.baseline else [])]
     rows = [
-        [one.title, one.figure.text, *([one.baseline.text] if one.baseline else []), one.note]
+        [one.title, _of(one.figure, one.note)]
+        + ([_of(one.baseline, one.baseline_note)] if one.baseline else [])
         for one in report.badges
     ]
     return "## Abstention\n\n" + _table(header, rows)
+
+
+def _of(figure: Figure, note: str) -> str:
+    """A number and what it is of."""
+    return f"{figure.text} ({note})" if note and figure.value is not None else figure.text
 
 
 def _curves(report: Report) -> str:
@@ -108,6 +115,8 @@ def _curves(report: Report) -> str:
         f"labelled and have a confidence; AURC {curve.aurc.text} (lower is better)."
         for curve in report.curves
     ]
+    if report.curves[0].is_baseline:
+        says.append(words.NO_CURVE)
     parts = ["## Risk over coverage", *says, _table(header, rows)]
     if report.bins:
         sides = [report.run, *([report.baseline] if report.baseline else [])]
@@ -130,7 +139,8 @@ def _bin(one: Bin | None) -> tuple[str, str, str]:
 def _compared(report: Report) -> str:
     if not report.compared and not report.compared_more:
         return ""
-    parts = ["## Comparison", _comparisons(report.compared)]
+    means = "Means are of the items measured in both runs; the key numbers are of all results."
+    parts = ["## Comparison", means, _comparisons(report.compared)]
     if report.compared_more:
         parts += ["### Other metrics", _comparisons(report.compared_more)]
     return "\n\n".join(parts)

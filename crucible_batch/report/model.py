@@ -35,6 +35,8 @@ class Tile:
         interval: 95 % interval of the mean.
         label: How far to trust the interval; empty when it is ok.
         baseline: The baseline's percentage, None without a baseline.
+        baseline_over: Results and items behind it, where they are not as many as the run's.
+        paired: The comparison's own two numbers, where its items are not those of the tile.
         reason: Why it is null; empty when it is measured.
         notes: What to know when reading it.
     """
@@ -48,18 +50,21 @@ class Tile:
     interval: str
     label: str
     baseline: Figure | None
+    baseline_over: str
+    paired: str
     reason: str
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class BadgeNumber:
-    """An abstention badge: a number of the run and of the baseline."""
+    """An abstention number of both runs, with what each is of; the baseline's if it differs."""
 
     title: str
     figure: Figure
     baseline: Figure | None
     note: str
+    baseline_note: str
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class Curve:
     """Risk over coverage of one run."""
 
     run_id: str
+    is_baseline: bool
     n_pairs: int
     n_results: int
     aurc: Figure

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import NamedTuple
 
 import polars as pl
 
 from crucible_batch.report import words
+from crucible_batch.report.compared import compared_rows
 from crucible_batch.report.facts import KPIS, RANKED_TO_10, Catalog, Metrics, badge, share
 from crucible_batch.report.figures import Figure, Point, Tie
 from crucible_batch.report.inputs import ReportInputs
@@ -39,11 +41,17 @@ def tiles(
 ) -> tuple[Tile, ...]:
     """The seven KPIs, always all of them."""
     top_k = inputs.of("runs", inputs.run_id)["top_k"].item()
-    return tuple(_tile(name, catalog, metrics, baseline, top_k) for name in KPIS)
+    paired = compared_rows(inputs)
+    return tuple(_tile(name, catalog, metrics, baseline, top_k, paired.get(name)) for name in KPIS)
 
 
 def _tile(
-    name: str, catalog: Catalog, metrics: Metrics, baseline: Metrics | None, top_k: int | None
+    name: str,
+    catalog: Catalog,
+    metrics: Metrics,
+    baseline: Metrics | None,
+    top_k: int | None,
+    paired: Row | None,
 ) -> Tile:
     row = metrics.row(name)
     mean = row["mean"] if row else None
@@ -63,9 +71,35 @@ def _tile(
         interval=_interval(row),
         label=row["ci_label"] if row and mean is not None and row["ci_label"] != "ok" else "",
         baseline=share(other["mean"] if other else None) if baseline else None,
+        baseline_over=_behind_other(row, other),
+        paired=_paired(row, other, paired),
         reason="" if mean is not None else metrics.why(name) or "no result",
         notes=tuple(notes),
     )
+
+
+def _behind_other(row: Row | None, other: Row | None) -> str:
+    """What the baseline's number is of, where that is not as much as in the run."""
+    if other is None or other["mean"] is None:
+        return ""
+    if row and (row["n_scored"], row["n_items"]) == (other["n_scored"], other["n_items"]):
+        return ""
+    return f"{words.count(other['n_scored'], 'result')}, {words.count(other['n_items'], 'item')}"
+
+
+def _paired(row: Row | None, other: Row | None, paired: Row | None) -> str:
+    """The two means of the comparison where they are of other items than the tile's numbers.
+
+    A comparison pairs the items that carry the metric in both runs; a key number is the mean over
+    all results of its run that do.
+    """
+    if row is None or other is None or paired is None:
+        return ""
+    n = paired["n_pairs"]
+    if n == row["n_items"] == other["n_items"]:
+        return ""
+    before, after = words.percent(paired["mean_baseline"]), words.percent(paired["mean_candidate"])
+    return f"compared: {before} → {after} on the {words.count(n, 'item')} measured in both runs"
 
 
 def _interval(row: Row | None) -> str:
@@ -75,6 +109,13 @@ def _interval(row: Row | None) -> str:
     return f"{low} to {words.percent(row['ci_high'])}"
 
 
+class _Said(NamedTuple):
+    """A number of one run and what it is of."""
+
+    figure: Figure
+    note: str
+
+
 def badges(
     inputs: ReportInputs, metrics: Metrics, baseline: Metrics | None
 ) -> tuple[BadgeNumber, ...]:
@@ -82,36 +123,53 @@ def badges(
     mine = _abstention(inputs, metrics)
     theirs = _abstention(inputs, baseline) if baseline else [None] * len(mine)
     about = (
-        ("Abstained", "results"),
-        ("Answered", "results"),
-        ("Abstention rate", "of results that report it"),
+        ("Abstained", ""),
+        ("Answered", ""),
+        ("Abstention rate", ""),
         ("Mean truthfulness", "from −1 to +1"),
         ("AURC", "lower is better"),
     )
     return tuple(
-        BadgeNumber(title, figure, other, note)
-        for (title, note), figure, other in zip(about, mine, theirs, strict=True)
+        BadgeNumber(
+            title=title,
+            figure=own.figure,
+            baseline=other.figure if other else None,
+            note=", ".join(filter(None, (scale, own.note))),
+            baseline_note=other.note if other and other.note != own.note else "",
+        )
+        for (title, scale), own, other in zip(about, mine, theirs, strict=True)
     )
 
 
-def _abstention(inputs: ReportInputs, metrics: Metrics) -> list[Figure]:
+def _abstention(inputs: ReportInputs, metrics: Metrics) -> list[_Said]:
+    """The badges of one run; who does not report abstention is in no rate, and that is said."""
     evaluation = inputs.of("evaluations", metrics.run_id).row(0, named=True)
-    rate, truthfulness, aurc = (
-        row["mean"] if (row := metrics.row(name)) else None
-        for name in ("abstention_rate", "mean_truthfulness", "aurc")
-    )
+    rows = [metrics.row(name) for name in ("abstention_rate", "mean_truthfulness", "aurc")]
+    rate, truthfulness, aurc = (row["mean"] if row else None for row in rows)
+    n_reported, n_labelled, n_curve = (row["n_scored"] if row else 0 for row in rows)
     # A run that reports no abstention did not abstain zero times: it was not measured.
     abstained = None if rate is None else evaluation["n_abstained"]
+    n_silent = evaluation["n_answered"] + evaluation["n_abstained"] - n_reported
     answered = evaluation["n_answered"]
     if rate is None and not answered:
         answered = None
+    reporting = f"of {words.count(n_reported, 'result')} that {_report(n_reported)} it"
+    silent = f"; {n_silent:,} of them do not say whether they abstained" if n_silent > 0 else ""
     return [
-        Figure(abstained, words.decimal(abstained, 0)),
-        Figure(answered, words.decimal(answered, 0)),
-        share(rate),
-        Figure(truthfulness, words.signed(truthfulness, 2)),
-        Figure(aurc, words.decimal(aurc, 4)),
+        _Said(Figure(abstained, words.decimal(abstained, 0)), reporting),
+        _Said(Figure(answered, words.decimal(answered, 0)), f"results{silent}"),
+        _Said(share(rate), reporting),
+        _Said(Figure(truthfulness, words.signed(truthfulness, 2)), _over(n_labelled)),
+        _Said(Figure(aurc, words.decimal(aurc, 4)), _over(n_curve)),
     ]
+
+
+def _report(n: int) -> str:
+    return "reports" if n == 1 else "report"
+
+
+def _over(n: int) -> str:
+    return f"over {words.count(n, 'result')}"
 
 
 def curve(inputs: ReportInputs, metrics: Metrics) -> Curve | None:
@@ -125,6 +183,7 @@ def curve(inputs: ReportInputs, metrics: Metrics) -> Curve | None:
     value = aurc["mean"] if aurc else None
     return Curve(
         run_id=metrics.run_id,
+        is_baseline=metrics.run_id == inputs.baseline_run_id,
         n_pairs=frame["n_pairs"].item(0),
         n_results=frame["n_results"].item(0),
         aurc=Figure(value, words.decimal(value, 4)),

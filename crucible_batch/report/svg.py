@@ -79,7 +79,7 @@ class Plot:
 class CurveLine:
     """One run's curve: its line, its marks (dots or one path), and bars that show ties."""
 
-    run_id: str
+    is_baseline: bool
     line: str
     dots: tuple[Dot, ...]
     marks: str
@@ -127,7 +127,7 @@ class Scatter:
 
 
 def curve_chart(curves: Sequence[Curve]) -> CurveChart:
-    """Lay out the curves; the first is the run, its points are marked."""
+    """Lay out the curves; the points of the run are marked, its baseline is a line."""
     highest = max(0.05, *(point.risk for curve in curves for point in curve.points))
     step = next(step for step in STEPS if step >= highest / 5)
     top = step * math.ceil(highest / step - 1e-9)
@@ -135,11 +135,12 @@ def curve_chart(curves: Sequence[Curve]) -> CurveChart:
     x_ticks = tuple(Tick(plot.x(k / 5), words.percent(k / 5)) for k in range(6))
     n_ticks = round(top / step)
     y_ticks = tuple(Tick(plot.y(k * step), _short(k * step)) for k in range(n_ticks + 1))
-    lines = tuple(_curve_line(plot, curve, marked=k == 0) for k, curve in enumerate(curves))
+    lines = tuple(_curve_line(plot, curve) for curve in curves)
     return CurveChart(_with_ticks(plot, x_ticks, y_ticks), lines)
 
 
-def _curve_line(plot: Plot, curve: Curve, *, marked: bool) -> CurveLine:
+def _curve_line(plot: Plot, curve: Curve) -> CurveLine:
+    marked = not curve.is_baseline
     places = [(plot.x(point.coverage), plot.y(point.risk)) for point in curve.points]
     few = len(places) <= MOST_CIRCLES
     dots: tuple[Dot, ...] = ()
@@ -150,7 +151,7 @@ def _curve_line(plot: Plot, curve: Curve, *, marked: bool) -> CurveLine:
             for (x, y), point in zip(places, curve.points, strict=True)
         )
     return CurveLine(
-        run_id=curve.run_id,
+        is_baseline=curve.is_baseline,
         line=_path(places),
         dots=dots,
         marks=_points(places) if marked and not few else "",

@@ -37,6 +37,7 @@ VERDICTS = {
     "insufficient_items": Mark("◇", "insufficient items", "muted"),
     "no_test": Mark("·", "no test", "muted"),
 }
+NO_CURVE = "The run has no curve: none of its results is answered, labelled and with a confidence."
 STATUSES = {
     "succeeded": Mark("✓", "succeeded", "good"),
     "failed": Mark("✕", "failed", "bad"),

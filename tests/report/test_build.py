@@ -99,7 +99,7 @@ def test_badges_print_truthfulness_signed_and_aurc_with_four_decimals() -> None:
     badges = {one.title: one for one in build_report(one_run()).badges}
     assert badges["Mean truthfulness"].figure.text == "+0.42"
     assert badges["AURC"].figure.text == "0.1234"
-    assert badges["AURC"].note == "lower is better"
+    assert badges["AURC"].note == "lower is better, over 118 results"
     assert badges["Abstained"].figure.value == 12
 
 
