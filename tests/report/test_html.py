@@ -194,6 +194,17 @@ def test_a_region_that_scrolls_can_be_reached_and_has_a_name(make) -> None:
         assert {"aria-label", "aria-labelledby"} & set(region.attributes)
 
 
+def test_only_short_numbers_of_a_comparison_are_kept_on_one_line() -> None:
+    """What may be long (how p came about, why there is no verdict) would push the table out."""
+    text = html(two_runs())
+    (rule,) = re.findall(r"([^{}]*)\{white-space:nowrap\}", text)
+    assert rule.strip() == ".numbers td:not(.l,:nth-child(6))"
+    for table in re.findall(r'<table class="numbers">.*?</table>', text, re.DOTALL):
+        columns = re.findall(r"<th scope=\"col\"[^>]*>([^<]*)</th>", table)
+        assert (columns[5], columns[-1]) == ("p adjusted", "Verdict")
+        assert table.count('<td class="l">') == table.count('<th scope="row">')
+
+
 def test_charts_keep_their_colours_where_styles_are_stripped() -> None:
     painted = re.findall(r'class="[fs]-(?!grid)\w+[^>]*', html(two_runs()))
     assert painted
