@@ -216,8 +216,22 @@ def _mean_row(
         else exact_mean(of_items[~np.isnan(of_items)].tolist()),
         worst_case=worst,
         best_case=best,
-        interval=interval(values, units, metric.headline and slice_name == ALL),
+        interval=_within(metric, interval(values, units, metric.headline and slice_name == ALL)),
     )
+
+
+def _within(metric: Metric, interval: Interval) -> Interval:
+    """The part of an interval that lies in the declared range of the metric.
+
+    A symmetric interval (`t_cr1`, the analytic limit) knows no range: beside a mean near 1 it ends
+    above 1. No true mean lies there, so what is cut off takes nothing from the coverage. Values
+    are never cut, and the standard error stays as it is.
+    """
+    if interval.ci_low is None or interval.ci_high is None:
+        return interval
+    low = interval.ci_low if metric.low is None else max(interval.ci_low, metric.low)
+    high = interval.ci_high if metric.high is None else min(interval.ci_high, metric.high)
+    return replace(interval, ci_low=low, ci_high=high)
 
 
 def _bounds(

@@ -196,6 +196,29 @@ def test_clusters_are_the_units_only_where_one_repeats(
     assert out["ci_label"].to_list() == [n]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "made", "published"),
+    [
+        ((0.0, 1.0), (0.9, 1.0009), (0.9, 1.0)),
+        ((0.0, 1.0), (-0.02, 0.3), (0.0, 0.3)),
+        ((-1.0, 1.0), (-1.2, 1.2), (-1.0, 1.0)),
+        ((0.0, None), (-3.0, 40.0), (0.0, 40.0)),
+        ((None, None), (-3.0, 40.0), (-3.0, 40.0)),
+    ],
+)
+def test_an_interval_ends_where_the_range_of_its_metric_does(
+    bounds: Any, made: Any, published: Any
+) -> None:
+    declared = metric(low=bounds[0], high=bounds[1])
+    wide = Interval(std_error=0.05, ci_low=made[0], ci_high=made[1], ci_method="t_cr1")
+    out = aggregate(
+        scores([1.0, 0.5]), [declared], grid(["a", "b"]), interval=lambda *_: wide, label=str
+    )
+    row = out.row(0, named=True)
+    assert (row["ci_low"], row["ci_high"]) == published
+    assert (row["std_error"], row["ci_method"]) == (0.05, "t_cr1")
+
+
 def test_row_order_does_not_matter() -> None:
     table = pl.concat([scores([0.1, 0.2, 0.7, "errored"]), scores([0.3] * 4, name="z")])
     laid_out = grid(["d", "b", "a", "c"])
