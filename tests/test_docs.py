@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from crucible_batch.assemble import dictionary, handbook
+from crucible_batch.assemble.compare import compare_runs
 from crucible_batch.assemble.load import load_golden, load_run
 from crucible_batch.cli.app import app
 from crucible_batch.contracts import ALL, TABLES, Role
@@ -19,7 +20,8 @@ from crucible_batch.store import Store
 
 ROOT = Path(__file__).parents[1]
 HANDBOOK = sorted((ROOT / "crucible_batch" / "docs").glob("*.md"))
-PAGES = [ROOT / "README.md", *HANDBOOK]
+README = ROOT / "README.md"
+PAGES = [README, *HANDBOOK]
 GROUP = typer.main.get_command(app)
 
 in_code = re.compile(r"```(?:\w*)\n(.*?)```|`([^`\n]+)`", re.DOTALL)
@@ -189,3 +191,43 @@ def test_the_json_examples_of_a_page_load(page, tmp_path):
     assert load_golden(store, [golden], golden_set="support").n_quarantined == 0
     report = load_run(store, [runs], run=results[0].get("run", {}).get("run_id", "x"))
     assert report.reasons == ()
+
+
+@pytest.fixture(scope="module")
+def folder_of_the_reader(tmp_path_factory) -> Path:
+    """Where the five steps of the README leave its reader: a store with two runs, compared."""
+    folder = tmp_path_factory.mktemp("reader")
+    examples = [found for text in blocks(README, "json") for found in objects(text)]
+    golden, runs = folder / "golden.jsonl", folder / "run.jsonl"
+    golden.write_text("".join(json.dumps(one) + "\n" for one in examples if "question" in one))
+    runs.write_text("".join(json.dumps(one) + "\n" for one in examples if "question" not in one))
+    store = Store.create(folder / "store")
+    load_golden(store, [golden], golden_set="support")
+    for name in ("monday", "tuesday"):
+        load_run(store, [runs], run=name, golden_set="support")
+    compare_runs(store, "default", "monday", "tuesday")
+    (folder / "STORE").symlink_to("store")
+    return folder
+
+
+SNIPPETS = [
+    pytest.param(text, id=f"{page.stem}-{place}")
+    for page in PAGES
+    for place, text in enumerate(blocks(page, "python"))
+]
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_every_python_example_runs_as_it_stands(snippet, folder_of_the_reader, monkeypatch):
+    monkeypatch.chdir(folder_of_the_reader)
+    exec(snippet, {})
+
+
+def test_there_are_python_examples_at_all():
+    assert len(SNIPPETS) >= 5
+
+
+def test_the_readme_names_every_page_of_the_handbook():
+    said = re.sub(r"\s+", " ", README.read_text(encoding="utf-8"))
+    (names,) = re.findall(r"`crucible docs` lists its pages, `crucible docs (.*?) print one", said)
+    assert set(re.findall(r"\w+", names)) - {"and"} == {page.stem for page in HANDBOOK}

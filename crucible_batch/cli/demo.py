@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crucible_batch.cli.nightly import show_night
 from crucible_batch.cli.output import emit, progress
 
+if TYPE_CHECKING:
+    from crucible_batch.assemble.demo import Demo
+
 
 def demo(
     root: Annotated[
         Path | None,
-        typer.Option("--root", help="Keep the store here; a temporary folder if absent."),
+        typer.Option("--root", help="Keep the store here; a new temporary folder if absent."),
     ] = None,
 ) -> None:
     """Is run B better than run A? The whole nightly job on two real runs of an example."""
@@ -26,10 +33,30 @@ def demo(
     folder = done.root / done.workspace
     emit(f"tables: {folder}/marts/*/*.parquet, {folder}/lake/*/*.parquet")
     emit("\ntry next:")
-    night = done.night
+    night, where = done.night, shlex.join(_where(done))
     for command in (
-        f"crucible compare {night.baseline} {night.candidate} --slice shape",
-        "crucible sql \"FROM error_classes WHERE slice_by = 'all'\"",
-        f"crucible score {night.candidate} --qrel-source llm",
+        f"compare {night.baseline} {night.candidate} --slice shape",
+        "sql \"FROM error_classes WHERE slice_by = 'all'\"",
+        f"score {night.candidate} --qrel-source llm",
     ):
-        emit(f"  {command} --root {done.root}")
+        emit(f"  {_program()} {command} {where}")
+    if root is None:
+        emit("\nThe store is a temporary folder (--root DIR keeps it elsewhere). Remove it with:")
+        emit(f"  {shlex.join(['rm', '-r', str(done.root)])}")
+
+
+def _where(done: Demo) -> list[str]:
+    """Options that name the store from anywhere, whatever the environment says."""
+    words = ["--root", str(done.root.absolute())]
+    if os.environ.get("CRUCIBLE_WORKSPACE", done.workspace) != done.workspace:
+        words += ["--workspace", done.workspace]
+    return words
+
+
+def _program() -> str:
+    """How the reader's shell starts this program: as it was started just now."""
+    if "UV_RUN_RECURSION_DEPTH" in os.environ:  # `uv run` finds what the shell itself does not
+        return "uv run crucible"
+    started, found = Path(sys.argv[0]), shutil.which("crucible")
+    is_on_path = found is not None and started.exists() and Path(found).samefile(started)
+    return "crucible" if is_on_path else shlex.quote(str(started))
