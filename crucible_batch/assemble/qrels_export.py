@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from crucible_batch.assemble.evaluate.ruler import Grading, judgments
+from crucible_batch.assemble.outputs import output_file
 from crucible_batch.contracts.vocabulary import QREL_SOURCES
 from crucible_batch.errors import UsageError, suggestion
 from crucible_batch.formats.trec_write import write_trec_qrels
@@ -43,6 +44,7 @@ def export_qrels(
         UnknownNameError: No such workspace.
         UsageError: An option is not known.
         ContractError: An id has blanks, which the format cannot hold.
+        CrucibleError: The file cannot be written.
     """
     for name, value, known in (("source", source, QREL_SOURCES), ("format", format, FORMATS)):
         if value not in known:
@@ -52,5 +54,5 @@ def export_qrels(
     overrides = snapshot.read("judgment_overrides").drop("_commit").collect()
     grading = Grading(qrel_source=source, llm_lanes=scoring.llm_lanes)
     grades = resolve_grades(judgments(snapshot, overrides, grading))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return write_trec_qrels(grades, path)
+    with output_file(path) as file:
+        return write_trec_qrels(grades, file)

@@ -13,6 +13,7 @@ import polars as pl
 from crucible_batch.assemble.compare import CompareOptions, Comparison, compare_runs
 from crucible_batch.assemble.evaluate import Evaluation, evaluate_run
 from crucible_batch.assemble.evaluate.ruler import load_golden_set
+from crucible_batch.assemble.outputs import write_output
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UsageError
@@ -83,8 +84,8 @@ def report_run(
     return Reported(report=build_report(inputs), comparison=comparison)
 
 
-def write_report(report: Report, path: Path) -> Path:
-    """Write a report in the format its suffix names; replaces the file at once.
+def check_report_path(path: Path) -> Path:
+    """Return the path of a report if its suffix names a format; checked before any work.
 
     Raises:
         UsageError: The suffix is none of .html, .md and .json.
@@ -94,10 +95,17 @@ def write_report(report: Report, path: Path) -> Path:
             f"A report cannot be written as {path.suffix or 'a file without suffix'}",
             fix=f"name a file that ends in {', '.join(WRITERS)}.",
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.new")
-    aside.write_text(WRITERS[path.suffix](report), encoding="utf-8")
-    return aside.replace(path)
+    return path
+
+
+def write_report(report: Report, path: Path) -> Path:
+    """Write a report in the format its suffix names.
+
+    Raises:
+        UsageError: The suffix is none of .html, .md and .json.
+        CrucibleError: The file cannot be written.
+    """
+    return write_output(path, WRITERS[check_report_path(path).suffix](report))
 
 
 def _inputs(

@@ -88,8 +88,9 @@ def report(
 ) -> None:
     """Write the report of a run: one self-contained page, or Markdown, or JSON."""
     from crucible_batch.assemble.compare import CompareOptions
-    from crucible_batch.assemble.report import report_run, write_report
+    from crucible_batch.assemble.report import check_report_path, report_run, write_report
 
+    check_report_path(output)
     options = CompareOptions(judge=judge, allow_golden_change=allow_golden_change)
     store = open_store(root)
     with progress("report") as show:

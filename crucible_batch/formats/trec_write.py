@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TextIO
 
 import polars as pl
 
@@ -12,12 +12,12 @@ NO_ID = r"^$|[ \t\v\f\r\n]"
 """What an id between blanks cannot be."""
 
 
-def write_trec_qrels(frame: pl.DataFrame, path: Path) -> int:
+def write_trec_qrels(frame: pl.DataFrame, file: TextIO) -> int:
     """Write judgments as `query 0 document grade`, sorted by query and document bytewise.
 
     Args:
         frame: query_id, doc_id, grade; one row per pair (effective grades, not lanes).
-        path: The file to write; an existing one is replaced.
+        file: An open text file, UTF-8; nothing is written to it when this raises.
 
     Returns:
         The number of lines.
@@ -26,13 +26,13 @@ def write_trec_qrels(frame: pl.DataFrame, path: Path) -> int:
         ContractError: A pair stands twice, a value is null, or an id is empty or has blanks.
     """
     rows = frame.select("query_id", "doc_id", "grade").sort("query_id", "doc_id")
-    _require_ids(rows, path)
-    _require_distinct(rows, path)
+    _require_ids(rows)
+    _require_distinct(rows)
     lines = rows.select(pl.format("{} 0 {} {}", "query_id", "doc_id", "grade"))
-    return _write(lines.to_series(), path)
+    return _write(lines.to_series(), file)
 
 
-def write_trec_run(frame: pl.DataFrame, path: Path, *, tag: str) -> bool:
+def write_trec_run(frame: pl.DataFrame, file: TextIO, *, tag: str) -> bool:
     """Write rankings as `query Q0 document rank score tag`, in the order of their ranks.
 
     TREC evaluators order by score, then by document id, and ignore the rank. The scores are
@@ -42,7 +42,7 @@ def write_trec_run(frame: pl.DataFrame, path: Path, *, tag: str) -> bool:
     Args:
         frame: query_id, doc_id, rank, and score if there is one. Of a document retrieved twice for
             a query (two of its chunks) the first is written.
-        path: The file to write; an existing one is replaced.
+        file: An open text file, UTF-8; nothing is written to it when this raises.
         tag: Name of the run.
 
     Returns:
@@ -54,7 +54,7 @@ def write_trec_run(frame: pl.DataFrame, path: Path, *, tag: str) -> bool:
     """
     score = pl.col("score") if "score" in frame.columns else pl.lit(None, pl.Float64).alias("score")
     rows = frame.select("query_id", "doc_id", "rank", score.cast(pl.Float64), tag=pl.lit(tag))
-    _require_ids(rows, path, "tag")
+    _require_ids(rows, "tag")
     rows = (
         rows.sort("query_id", "rank", "doc_id")
         .unique(["query_id", "doc_id"], keep="first", maintain_order=True)
@@ -68,7 +68,7 @@ def write_trec_run(frame: pl.DataFrame, path: Path, *, tag: str) -> bool:
     lines = rows.with_columns(texts).select(
         pl.format("{} Q0 {} {} {} {}", "query_id", "doc_id", "rank", "score", "tag")
     )
-    _write(lines.to_series(), path)
+    _write(lines.to_series(), file)
     return own
 
 
@@ -79,7 +79,7 @@ def _scores_say_the_ranks(rows: pl.DataFrame) -> bool:
     return by_score["doc_id"].equals(rows["doc_id"])
 
 
-def _require_ids(rows: pl.DataFrame, path: Path, *more: str) -> None:
+def _require_ids(rows: pl.DataFrame, *more: str) -> None:
     problems = [
         f"{name} is null in {rows[name].null_count():,} rows"
         for name in ("query_id", "doc_id", "grade", "rank")
@@ -91,23 +91,22 @@ def _require_ids(rows: pl.DataFrame, path: Path, *more: str) -> None:
         problems += [f"{name} {value!r} is empty or has blanks" for value in odd]
     if problems:
         raise ContractError(
-            f"{path} cannot be written: TREC columns are separated by blanks",
+            "These rows cannot be written: TREC columns are separated by blanks",
             problems=problems,
             fix="export these rows in another format, or rename the ids",
         )
 
 
-def _require_distinct(rows: pl.DataFrame, path: Path) -> None:
+def _require_distinct(rows: pl.DataFrame) -> None:
     twice = rows.filter(pl.struct("query_id", "doc_id").is_duplicated())
     if twice.height:
         raise ContractError(
-            f"{path} cannot be written: a document is judged twice for one query",
+            "These judgments cannot be written: a document is judged twice for one query",
             problems=[f"{q} {d}: grade {g}" for q, d, g in twice.iter_rows()],
             fix="resolve the grades first",
         )
 
 
-def _write(lines: pl.Series, path: Path) -> int:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{line}\n" for line in lines)
+def _write(lines: pl.Series, file: TextIO) -> int:
+    file.writelines(f"{line}\n" for line in lines)
     return len(lines)

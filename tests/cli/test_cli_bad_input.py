@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 from polars.exceptions import PanicException
@@ -288,3 +290,19 @@ def test_an_interrupted_command_does_not_read_as_a_regression(golden, crucible, 
 
     monkeypatch.setattr("crucible_batch.store.Store.sql", stopped)
     assert crucible("sql", "SELECT 1").code == 130
+
+
+def test_a_report_of_no_known_format_is_refused_before_any_work(golden, crucible):
+    done = crucible("report", "nobody", "-o", "x.pdf")
+    assert done.code == 2
+    assert ".pdf" in done.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_full_device_ends_in_words_and_stays_a_device(golden, crucible, file):
+    rows = [{"query_id": "q1", "doc_id": "d", "grade": 1, "source": "human", "judge": "me"}]
+    assert crucible("load", "qrels", file("qrels.jsonl", *rows)).code == 0
+    done = crucible("qrels", "export", "-o", "/dev/full")
+    assert done.code == 4
+    assert "/dev/full cannot be written: No space left on device" in done.err
+    assert Path("/dev/full").is_char_device()

@@ -231,11 +231,16 @@ def test_a_pair_judged_twice_stays_two_rows(write, load):
     assert load(write("a.qrels", "q 0 d 1", "q 0 d 2"), "qrels")["qrels"].height == 2
 
 
+def written(write, frame, path, **more):
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        return write(frame, file, **more)
+
+
 def test_written_qrels_read_back_and_are_sorted_bytewise(load, tmp_path):
     frame = pl.DataFrame(
         {"query_id": ["b", "a", "a"], "doc_id": ["x", "é", "z"], "grade": [1, -1, 3]}
     )
-    assert write_trec_qrels(frame, tmp_path / "q.qrels") == 3
+    assert written(write_trec_qrels, frame, tmp_path / "q.qrels") == 3
     assert (tmp_path / "q.qrels").read_text(encoding="utf-8") == "a 0 z 3\na 0 é -1\nb 0 x 1\n"
     assert load(tmp_path / "q.qrels", "qrels")["qrels"].height == 3
 
@@ -246,15 +251,15 @@ def test_ids_that_trec_cannot_hold_are_refused(tmp_path, doc):
         {"query_id": ["q"], "doc_id": [doc], "grade": [1]}, schema_overrides={"doc_id": pl.String}
     )
     with pytest.raises(ContractError, match="separated by blanks") as caught:
-        write_trec_qrels(frame, tmp_path / "q")
+        written(write_trec_qrels, frame, tmp_path / "q")
     assert "doc_id" in caught.value.problems[0]
-    assert not (tmp_path / "q").exists()
+    assert (tmp_path / "q").read_text() == ""
 
 
 def test_a_pair_judged_twice_cannot_be_written(tmp_path):
     frame = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["d", "d"], "grade": [1, 2]})
     with pytest.raises(ContractError, match="judged twice"):
-        write_trec_qrels(frame, tmp_path / "q")
+        written(write_trec_qrels, frame, tmp_path / "q")
 
 
 RUN = pl.DataFrame(
@@ -268,7 +273,7 @@ RUN = pl.DataFrame(
 
 
 def test_a_written_run_reads_back_with_its_scores(load, tmp_path):
-    assert write_trec_run(RUN, tmp_path / "r.trec", tag="t") is True
+    assert written(write_trec_run, RUN, tmp_path / "r.trec", tag="t") is True
     text = "p Q0 a 1 5.0 t\nq Q0 a 1 0.30000000000000004 t\nq Q0 b 2 0.1 t\n"
     assert (tmp_path / "r.trec").read_text() == text
     assert ranking(load(tmp_path / "r.trec", "run")) == [
@@ -283,7 +288,7 @@ def test_a_written_run_reads_back_with_its_scores(load, tmp_path):
 )
 def test_scores_that_say_another_order_than_the_ranks_are_replaced(load, tmp_path, scores):
     frame = RUN.with_columns(pl.Series("score", scores, dtype=pl.Float64))
-    assert write_trec_run(frame, tmp_path / "r.trec", tag="t") is False
+    assert written(write_trec_run, frame, tmp_path / "r.trec", tag="t") is False
     assert ranking(load(tmp_path / "r.trec", "run")) == [
         ("p", 1, "a", -1.0),
         ("q", 1, "a", -1.0),
@@ -292,19 +297,19 @@ def test_scores_that_say_another_order_than_the_ranks_are_replaced(load, tmp_pat
 
 
 def test_a_run_without_scores_is_written_by_its_ranks(load, tmp_path):
-    assert write_trec_run(RUN.drop("score"), tmp_path / "r.trec", tag="t") is False
+    assert written(write_trec_run, RUN.drop("score"), tmp_path / "r.trec", tag="t") is False
     assert [row[2] for row in ranking(load(tmp_path / "r.trec", "run"))] == ["a", "a", "b"]
 
 
 def test_of_a_document_retrieved_twice_the_first_is_written(tmp_path):
     frame = pl.DataFrame({"query_id": "q", "doc_id": ["a", "b", "a"], "rank": [1, 2, 3]})
-    write_trec_run(frame, tmp_path / "r.trec", tag="t")
+    written(write_trec_run, frame, tmp_path / "r.trec", tag="t")
     assert (tmp_path / "r.trec").read_text() == "q Q0 a 1 -1.0 t\nq Q0 b 2 -2.0 t\n"
 
 
 def test_a_tag_with_blanks_is_refused(tmp_path):
     with pytest.raises(ContractError, match="separated by blanks"):
-        write_trec_run(RUN, tmp_path / "r", tag="my run")
+        written(write_trec_run, RUN, tmp_path / "r", tag="my run")
 
 
 def test_public_runs_are_read_whole(cases, load):

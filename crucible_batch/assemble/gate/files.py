@@ -1,4 +1,4 @@
-"""Files of a judged gate: each made of the same verdict, each replaced at once."""
+"""Files of a judged gate: each made of the same verdict."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from crucible_batch.assemble.gate.junit import gate_junit
 from crucible_batch.assemble.gate.markdown import gate_markdown
 from crucible_batch.assemble.gate.text import gate_json
 from crucible_batch.assemble.gate.verdict import GateVerdict
+from crucible_batch.assemble.outputs import write_output
 
 
 def write_files(
@@ -17,17 +18,16 @@ def write_files(
     json_file: Path | None = None,
     markdown: Path | None = None,
 ) -> list[Path]:
-    """Write the files asked for; returns their paths."""
-    texts: dict[Path, str] = {}
+    """Write the files asked for; returns their paths.
+
+    Raises:
+        CrucibleError: A file cannot be written.
+    """
+    texts: list[tuple[Path, str]] = []
     if junit is not None:
-        texts[junit] = gate_junit(verdict)
+        texts.append((junit, gate_junit(verdict)))
     if json_file is not None:
-        texts[json_file] = gate_json(verdict, indent=1) + "\n"
+        texts.append((json_file, gate_json(verdict, indent=1) + "\n"))
     if markdown is not None:
-        texts[markdown] = gate_markdown(verdict)
-    for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f".{path.name}.new")
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(path)
-    return list(texts)
+        texts.append((markdown, gate_markdown(verdict)))
+    return [write_output(path, text) for path, text in texts]
