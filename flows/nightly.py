@@ -97,8 +97,10 @@ def nightly(root: Path, config: Path, as_of: str | None = None) -> dict[str, Any
 
 def _steps(night: Night, root: Path, config: Path) -> dict[str, Any]:
     as_of = night.as_of.isoformat()
+    steps.check_golden_set(night, before_loads=True)
     for number in range(len(night.config.inputs)):  # in order: later inputs rest on earlier ones
         print(load_input(root, config, as_of, number))
+    steps.check_golden_set(night)
     runs = steps.runs_to_score(night)
     score_run.map(unmapped(root), unmapped(config), unmapped(as_of), runs).result()
     if moved := snapshot_corpus(root, config, as_of):

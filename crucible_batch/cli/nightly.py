@@ -41,7 +41,8 @@ def nightly(
 ) -> None:
     """Load, score, compare with the baseline, snapshot the corpus, report; once per night.
 
-    Exits with 3 when there is no new run to judge; of several nights the last one counts.
+    Exits with 3 when there is no new run to judge, with 4 when it cannot be compared; of several
+    nights the last one counts.
     """
     from datetime import UTC, datetime
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from bench import JUDGE, Bench, compared, item, result
 
+from crucible_batch.assemble.compare.rows import is_comparable
 from crucible_batch.assemble.evaluate import Options
 from crucible_batch.errors import NotComparableError, UnknownNameError, UsageError
 
@@ -188,13 +189,25 @@ def test_a_plugin_metric_nobody_declared_never_gets_a_verdict(bench):
     for name, value in (("p0", 0.0), ("p1", 1.0)):
         scores = [{"metric": "plugin.x.y", "value": value}]
         bench.run(name, *[one | {"scores": scores} for one in results(8)])
-    row = compared(bench.compare("p0", "p1"), "plugin.x.y")
+    done = bench.compare("p0", "p1")
+    row = compared(done, "plugin.x.y")
     assert (row["delta"], row["p_value"], row["verdict"]) == (1.0, None, "no_test")
+    assert is_comparable(done.rows.filter(pl.col("metric") == "plugin.x.y"))
 
 
 def test_runs_that_share_no_measurement_are_not_comparable(bench):
     bench.run("errors", *[result(q, error="down", answer=None) for q in IDS])
     done = bench.compare("errors", "a")
+    assert not done.is_comparable
+
+
+def test_counts_of_the_golden_set_alone_make_no_comparison(bench):
+    """Both runs carry n_relevant whatever they did: it says nothing of either."""
+    empty = [{"item_id": q, "answer": None} for q in IDS]
+    bench.run("silent", *empty)
+    bench.run("silent too", *empty)
+    done = bench.compare("silent", "silent too")
+    assert compared(done, "n_relevant")["n_pairs"] == N
     assert not done.is_comparable
 
 

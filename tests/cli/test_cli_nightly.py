@@ -52,6 +52,7 @@ def test_rows_put_aside_are_shown_with_their_reasons(crucible, nights, tmp_path)
         (("--as-of", "2026-05-01T00:00:00"), "has no time zone"),
         (("--as-of", "yesterday"), "no date and no instant"),
         (("--config", "elsewhere.toml"), "elsewhere.toml does not exist"),
+        (("--config", "."), "is no file"),
         (("--workspace", "a b"), "cannot name a workspace"),
     ],
 )
@@ -68,3 +69,32 @@ def test_a_workspace_of_the_command_line_is_used_when_the_file_names_none(crucib
     assert crucible(*words, "--workspace", "w").code == 3
     assert (nights.root / "w" / "lake").is_dir()
     assert not (nights.root / "default").exists()
+
+
+def test_a_mistyped_golden_set_is_told_with_the_nearest_name(crucible, nights):
+    words = ("nightly", "--config", nights.config, "--root", nights.root)
+    assert crucible(*words).code == 3
+    nights.top["golden_set"] = "fqa"
+    nights.inputs = []
+    done = crucible("nightly", "--config", nights.config, "--root", nights.root)
+    assert done.code == 2
+    assert "No golden set is called 'fqa'" in done.err
+    assert "Did you mean faq?" in done.err
+
+
+def test_a_mistyped_workspace_is_not_made_by_a_night_that_loads_nothing(crucible, nights):
+    nights.inputs = []
+    words = ("nightly", "--config", nights.config, "--root", nights.root)
+    done = crucible(*words, "--workspace", "w")
+    assert done.code == 2
+    assert "No workspace is called 'w'" in done.err
+    assert not (nights.root / "w").exists()
+
+
+def test_a_night_whose_runs_cannot_be_compared_exits_with_4_every_time(crucible, nights):
+    nights.run("broken", "02:00", status="failed")
+    words = ("nightly", "--config", nights.config, "--root", nights.root, "--as-of", "2026-05-01")
+    assert crucible(*words).code == 4
+    again = crucible(*words, "--json")
+    assert again.code == 4
+    assert again.json["is_repeat"]

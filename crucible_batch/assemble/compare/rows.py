@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import polars as pl
+
 from crucible_batch.metrics.metric import Declaration
+from crucible_batch.metrics.plugins import PREFIX
 from crucible_batch.stats.comparison import PairedComparison, with_adjusted_p
 from crucible_batch.stats.multiplicity import adjust_pvalues
 
@@ -79,6 +82,20 @@ def with_verdicts(cells: Sequence[Cell], *, adjust: str, min_items: int) -> list
             )
             settled[place] = replace(cell, tested=tested)
     return settled
+
+
+def is_comparable(rows: pl.DataFrame) -> bool:
+    """Whether any metric that says how good a run is has pairs, and nothing stands against it.
+
+    A count of the golden set, such as `n_relevant`, is the same for a run that measured nothing;
+    metrics without a direction do not count. Plugin metrics do: nobody may have declared theirs.
+
+    Args:
+        rows: `comparisons` of one pair.
+    """
+    says = pl.col("n_better").is_not_null() | pl.col("metric").str.starts_with(PREFIX)
+    found = rows.filter(pl.col("blocked_reason").is_null(), pl.col("n_pairs") > 0, says)
+    return found.height > 0
 
 
 def direction(metric: Declaration) -> bool | None:

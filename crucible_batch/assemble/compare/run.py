@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from crucible_batch.assemble.compare.options import CompareOptions
+from crucible_batch.assemble.compare.rows import is_comparable
 from crucible_batch.assemble.compare.sides import Side, match, side
 from crucible_batch.assemble.compare.work import Work
 from crucible_batch.assemble.evaluate import Options, evaluate_at
@@ -46,9 +47,8 @@ class Comparison:
 
     @property
     def is_comparable(self) -> bool:
-        """Whether any metric has pairs, and nothing stands against its verdict."""
-        rows = self.rows.filter(pl.col("blocked_reason").is_null() & (pl.col("n_pairs") > 0))
-        return rows.height > 0
+        """Whether any metric that says how good a run is can be compared."""
+        return is_comparable(self.rows)
 
 
 def compare_runs(

@@ -111,6 +111,10 @@ def load_config(path: Path) -> tuple[NightlyConfig, Path]:
         raise UsageError(
             f"{path} does not exist", fix="say --config FILE; `crucible docs nightly` shows one."
         ) from None
+    except (IsADirectoryError, NotADirectoryError):
+        raise UsageError(
+            f"{path} is no file", fix=f"say --config {path / 'nightly.toml'}, or another file."
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{path} is not valid TOML", problems=[str(error)], fix="Text needs quotes."

@@ -39,8 +39,12 @@ class Night:
         return self.config.workspace or DEFAULT_WORKSPACE
 
     def opened(self) -> Workspace:
-        """The workspace, made if it is not there."""
-        return self.store.workspace(self.workspace, create=True)
+        """The workspace, made if it is not there and the night has something to load into it.
+
+        Raises:
+            UnknownNameError: It is not there, and nothing would be loaded.
+        """
+        return self.store.workspace(self.workspace, create=bool(self.config.inputs))
 
     def report_path(self, candidate: str) -> Path:
         """The page of the night."""

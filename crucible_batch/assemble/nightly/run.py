@@ -16,6 +16,9 @@ from crucible_batch.assemble.progress import Progress, quiet
 NOTHING_TO_JUDGE = 3
 """Exit code of a night without a candidate: inconclusive."""
 
+NOT_COMPARABLE = 4
+"""Exit code of a night whose two runs cannot be compared in any metric."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NightResult:
@@ -32,7 +35,7 @@ class NightResult:
         comparison: The comparison of the two; None for a repeat.
         corpus: What the corpus snapshot says, in words; None without a corpus.
         report: The page, if it is there.
-        exit_code: 0, or 3 without a candidate.
+        exit_code: 0, 3 without a candidate, 4 when nothing about the two runs is comparable.
     """
 
     as_of: datetime
@@ -80,10 +83,11 @@ def do_night(night: Night, *, until_now: bool = False, progress: Progress = quie
         steps.finish_open_moves(night)
         if row := steps.done_already(night):
             return repeated(night, row["baseline_run_id"], row["candidate_run_id"])
+        steps.check_golden_set(night, before_loads=True)
         return _do(night, until_now=until_now, progress=progress)
 
 
-def repeated(night: Night, baseline: str | None, candidate: str) -> NightResult:
+def repeated(night: Night, baseline: str, candidate: str) -> NightResult:
     """The result of a night that was done before."""
     page = night.report_path(candidate)
     return NightResult(
@@ -92,6 +96,7 @@ def repeated(night: Night, baseline: str | None, candidate: str) -> NightResult:
         baseline=baseline,
         candidate=candidate,
         report=page if page.is_file() else None,
+        exit_code=_code(steps.was_comparable(night, baseline, candidate)),
     )
 
 
@@ -100,6 +105,7 @@ def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
         steps.load_input(night, number, progress=progress)
         for number in range(len(night.config.inputs))
     )
+    steps.check_golden_set(night)
     if until_now:
         night = replace(night, as_of=night.opened().now())
     runs = steps.runs_to_score(night)
@@ -121,4 +127,14 @@ def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
     progress("writing the report")
     page = steps.write_page(night, candidate, made.report)
     steps.record(night, baseline, candidate)
-    return NightResult(**done, candidate=candidate, comparison=made.comparison, report=page)
+    return NightResult(
+        **done,
+        candidate=candidate,
+        comparison=made.comparison,
+        report=page,
+        exit_code=_code(made.comparison is None or made.comparison.is_comparable),
+    )
+
+
+def _code(is_comparable: bool) -> int:
+    return 0 if is_comparable else NOT_COMPARABLE

@@ -14,6 +14,7 @@ import polars as pl
 
 from crucible_batch.assemble.baselines import LATEST, finished_runs, resolve_baseline
 from crucible_batch.assemble.compare import Comparison, compare_runs
+from crucible_batch.assemble.compare.rows import is_comparable
 from crucible_batch.assemble.drift import snapshot_corpus
 from crucible_batch.assemble.evaluate import evaluate_run
 from crucible_batch.assemble.load import (
@@ -28,7 +29,7 @@ from crucible_batch.assemble.nightly.night import Night
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.assemble.report import Reported, report_run, write_report
 from crucible_batch.contracts import TABLES
-from crucible_batch.errors import UsageError
+from crucible_batch.errors import UnknownNameError, UsageError
 from crucible_batch.report import Report
 from crucible_batch.store import Plan, Snapshot, combined_hash
 
@@ -84,6 +85,24 @@ def load_input(night: Night, number: int, *, progress: Progress = quiet) -> Load
             **common,
         )
     return load_run(night.store, paths, run=source.run, golden_set=golden_set, **common)
+
+
+def check_golden_set(night: Night, *, before_loads: bool = False) -> None:
+    """Refuse a golden set that is not there: a mistyped one would have no new run every night.
+
+    Args:
+        night: The night.
+        before_loads: Its inputs are not loaded yet, and golden items among them may be the set.
+
+    Raises:
+        UnknownNameError: The workspace has no such set; the nearest names are suggested.
+    """
+    if before_loads and any(isinstance(one, GoldenInput) for one in night.config.inputs):
+        return
+    items = night.opened().snapshot().read("golden_items")
+    known = items.select(pl.col("golden_set").unique().sort()).collect()["golden_set"].to_list()
+    if night.config.golden_set not in known:
+        raise UnknownNameError("golden set", night.config.golden_set, known)
 
 
 def runs_to_score(night: Night) -> list[str]:
@@ -167,6 +186,13 @@ def compare(
 ) -> Comparison:
     """Compare the candidate with the baseline."""
     return compare_runs(night.store, night.workspace, baseline, candidate, progress=progress)
+
+
+def was_comparable(night: Night, baseline: str, candidate: str) -> bool:
+    """Whether the comparison of a night that is done could say anything."""
+    rows = night.opened().table("comparisons")
+    pair = (pl.col("baseline_run_id") == baseline) & (pl.col("candidate_run_id") == candidate)
+    return is_comparable(rows.filter(pair).collect())
 
 
 def snapshot_corpus_of(night: Night) -> str | None:
