@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import polars as pl
+import pyarrow as pa
+from polars.exceptions import PolarsError
 
 from crucible_batch.errors import ContractError, suggestion
 
@@ -114,7 +116,7 @@ def _lazy(data: Any, fields: Sequence[Field], name: str) -> pl.LazyFrame:
     if isinstance(data, Mapping):
         return _nested(data, fields, name).lazy()
     if any(hasattr(data, capsule) for capsule in _CAPSULES) or _is_relation(data):
-        frame = pl.DataFrame(data)
+        frame = polars_frame(data, name)
         # pandas spells a missing value NaN, also in columns that hold no numbers.
         return frame.lazy().with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
     raise ContractError(
@@ -122,6 +124,24 @@ def _lazy(data: Any, fields: Sequence[Field], name: str) -> pl.LazyFrame:
         fix="Pass a Polars, pandas or Arrow table, a DuckDB relation, or {query: {doc: value}}; "
         "for a file use polars.scan_parquet(path).",
     )
+
+
+def polars_frame(data: Any, name: str, **how: Any) -> pl.DataFrame:
+    """`pl.DataFrame(data, **how)`, whose many kinds of error become one.
+
+    Raises:
+        ContractError: Two columns of one name, text that is no Unicode, a type Polars lacks, ….
+    """
+    try:
+        return pl.DataFrame(data, **how)
+    except (PolarsError, pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise ContractError(
+            f"{name} cannot be read as a table",
+            problems=[
+                f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
+            ],
+            fix="Give every column a name of its own, one type, and text that is valid Unicode.",
+        ) from error
 
 
 def _is_relation(data: object) -> bool:
@@ -149,7 +169,7 @@ def _nested(data: Mapping[Any, Any], fields: Sequence[Field], name: str) -> pl.D
             )
     dtype = pl.Float64 if any(isinstance(row[2], float) for row in rows) else pl.Int64
     schema = {"query_id": pl.String, "doc_id": pl.String, value: dtype}
-    return pl.DataFrame(rows, schema=schema, orient="row", strict=False)
+    return polars_frame(rows, name, schema=schema, orient="row", strict=False)
 
 
 def _require(data: object, columns: list[str], fields: Sequence[Field], name: str) -> None:
@@ -184,7 +204,7 @@ def _check_type(dtype: pl.DataType, field: Field, name: str) -> None:
 
 
 def check_values(column: pl.Series, field: Field, name: str) -> None:
-    """Refuse nulls, numbers that are not finite, and fractions where integers are meant.
+    """Refuse nulls, numbers that are not finite, and where integers are meant all else.
 
     Raises:
         ContractError: Names the first rows, counted from 1.
@@ -197,6 +217,9 @@ def check_values(column: pl.Series, field: Field, name: str) -> None:
     if field.role == "integer" and not column.dtype.is_integer():
         number = column.cast(pl.Float64)
         faults["must be an integer"] = (number != number.floor()).fill_null(value=False)
+    if field.role == "integer" and column.dtype != pl.Int64:
+        fitting = column.cast(pl.Int64, strict=False)
+        faults["must fit in 64 bits"] = fitting.is_null() & column.is_not_null()
     for what, bad in faults.items():
         if bad.any():
             rows = bad.arg_true()

@@ -38,7 +38,8 @@ def resolve_grades(
         left out, as are chunk judgments whose document is not known.
 
     Raises:
-        ContractError: A column is missing, a grade is no integer, or a source is unknown.
+        ContractError: A column is missing, a grade is no integer, a source is unknown, or a chunk
+            is in two documents.
         UsageError: `granularity` is neither of the two.
 
     Example:
@@ -109,7 +110,7 @@ def place(qrels: pl.DataFrame, chunks: object, granularity: Granularity) -> pl.D
 
     Args:
         qrels: The frame of `read_qrels`.
-        chunks: None, or a table of chunk_id and doc_id.
+        chunks: None, or a table of chunk_id and doc_id, one document per chunk.
         granularity: What a target is.
 
     Returns:
@@ -119,12 +120,28 @@ def place(qrels: pl.DataFrame, chunks: object, granularity: Granularity) -> pl.D
         placed = qrels.filter(pl.col("chunk_id").is_not_null())
         return placed.select("query_id", "doc_id", "grade", "source", target="chunk_id")
     if chunks is not None and qrels["doc_id"].has_nulls():
-        known = normalise(chunks, CHUNKS, "chunks").unique("chunk_id", keep="any")
-        known = known.rename({"doc_id": "chunk_doc"})
+        known = _documents_of(chunks).rename({"doc_id": "chunk_doc"})
         qrels = qrels.join(known, on="chunk_id", how="left", maintain_order="left")
         qrels = qrels.with_columns(pl.coalesce("doc_id", "chunk_doc").alias("doc_id"))
     placed = qrels.filter(pl.col("doc_id").is_not_null())
     return placed.select("query_id", "doc_id", "grade", "source", target="doc_id")
+
+
+def _documents_of(chunks: object) -> pl.DataFrame:
+    """The document of each chunk: chunk_id, doc_id.
+
+    Raises:
+        ContractError: A chunk is in two documents: its judgments could count for either.
+    """
+    known = normalise(chunks, CHUNKS, "chunks").unique(maintain_order=True)
+    torn = known.filter(pl.col("chunk_id").is_duplicated()).sort("chunk_id", "doc_id")
+    if torn.height:
+        raise ContractError(
+            "chunks says of a chunk that it is in two documents",
+            problems=[f"chunk {chunk!r}: document {doc!r}" for chunk, doc in torn.iter_rows()],
+            fix="Give every chunk the one document it belongs to.",
+        )
+    return known
 
 
 def resolve(placed: pl.DataFrame) -> pl.DataFrame:

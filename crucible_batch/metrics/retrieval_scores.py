@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -73,7 +73,7 @@ def retrieval_scores(
         UsageError: An option has an unknown value.
         ContractError: An input breaks what is said above; rows are named, counted from 1.
     """
-    asked = parse([metrics] if isinstance(metrics, str) else metrics)
+    asked = parse(metrics)
     level = check_granularity(granularity)
     _check_option("order", order, ORDERS)
     _check_option("duplicates", duplicates, DUPLICATES)
@@ -106,15 +106,23 @@ def retrieval_scores(
     return scores
 
 
-def parse(metrics: Sequence[str]) -> list[Metric]:
+def parse(metrics: str | Iterable[str]) -> list[Metric]:
     """The metrics that names mean, without repeats.
 
     Raises:
-        UsageError: No metric is asked for.
+        UsageError: No metric is asked for, or one is no text.
         CutoffError: A cut-off is below 1.
         UnknownNameError: A metric is not known.
     """
-    asked = {metric.name: metric for metric in map(named, metrics)}
+    listed = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Iterable) else metrics
+    given = list(listed)
+    if odd := [repr(name) for name in given if not isinstance(name, str)]:
+        raise UsageError(
+            "A metric is asked for by its name",
+            problems=[f"{name} is no name" for name in odd],
+            fix='Name metrics as text, e.g. metrics=["ndcg@10"].',
+        )
+    asked = {metric.name: metric for metric in map(named, given)}
     if not asked:
         raise UsageError("No metric is asked for", fix='Name one, e.g. metrics=["ndcg@10"].')
     return list(asked.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,9 @@ from crucible_batch.stats.bca import Bounds
 DEFAULT_SEED = 0
 DEFAULT_RESAMPLES = 10_000
 DEFAULT_MIN_ITEMS = 20
+
+EPSILON = 1e-9
+"""Slack for confidences such as 0.95, whose distance to 1 no float holds exactly."""
 
 CI_METHODS = ("auto", "bca", "bca_analytic")
 UNITS = ("auto", "item", "cluster")
@@ -100,8 +104,8 @@ class MetricValues:
             problems.append(
                 f"higher_is_better = {self.higher_is_better!r} is not True, False or None"
             )
-        if self.margin is not None and not 0 < self.margin < float("inf"):
-            problems.append(f"margin = {self.margin} is not a number above 0")
+        if self.margin is not None and not (_is_real(self.margin) and self.margin > 0):
+            problems.append(f"margin = {self.margin!r} is not a number above 0")
         if problems:
             raise UsageError("A metric cannot be compared like this", problems=problems)
 
@@ -124,14 +128,32 @@ class Settings:
             problems.append(f"ci_method = {self.ci_method!r} is not one of {', '.join(CI_METHODS)}")
         if self.unit not in UNITS:
             problems.append(f"unit = {self.unit!r} is not one of {', '.join(UNITS)}")
-        if not 0 < self.confidence < 1:
-            problems.append(f"confidence = {self.confidence} is not between 0 and 1")
+        if not (_is_real(self.confidence) and 0 < self.confidence < 1):
+            problems.append(f"confidence = {self.confidence!r} is not a number between 0 and 1")
         for name, least in (("n_resamples", 1), ("min_items", 1), ("small_sample", 0), ("seed", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 problems.append(f"{name} = {value!r} is not a whole number of at least {least}")
+        problems = problems or self._too_few()
         if problems:
             raise UsageError("A comparison cannot run with these settings", problems=problems)
+
+    def _too_few(self) -> list[str]:
+        """Resamples that leave a tail of the interval empty: its bounds would mean nothing."""
+        least = math.ceil(2 / (1 - self.confidence) * (1 - EPSILON))
+        if self.n_resamples >= least:
+            return []
+        return [
+            f"n_resamples = {self.n_resamples} is not a whole number of at least {least}, "
+            f"which an interval of {self.confidence:.9g} needs for one resample in each tail"
+        ]
+
+
+def _is_real(value: object) -> bool:
+    """Whether a value is a finite number, and no bool."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return math.isfinite(value)
 
 
 def with_adjusted_p(

@@ -61,7 +61,8 @@ def paired_comparison(
             paired items, whole clusters are resampled and flipped.
         seed: Root seed of both resamplers.
         n_resamples: Bootstrap resamples, and sign vectors where p is not exact. Memory is
-            O(n_resamples) above the arrays.
+            O(n_resamples) above the arrays. At least 2 / (1 - confidence): each tail of the
+            interval holds one.
         confidence: Coverage of the interval, in (0, 1).
         min_items: Fewest units that allow a verdict.
         margin: Smallest difference that matters, on the scale of the metric; > 0.
@@ -73,7 +74,8 @@ def paired_comparison(
         pair gives p = 1 and no interval; no pair gives nothing but counts.
 
     Raises:
-        ContractError: If an item is repeated or a value infinite; names the item.
+        ContractError: If an item is repeated or has no id, a value is infinite or no number, or a
+            missing cluster is spelled out as text; names the item or row.
         UsageError: If lengths differ or an option is out of range.
 
     References:
@@ -82,6 +84,9 @@ def paired_comparison(
     """
     settings = Settings(seed, n_resamples, confidence, min_items, ci_method=ci_method)
     values = MetricValues(baseline, candidate, higher_is_better, margin=margin)
+    if clusters is not None:
+        clusters = list(clusters)
+        pairing.refuse_spelled_out(clusters)
     return paired_many(items, {"": values}, clusters=clusters, settings=settings)[""]
 
 

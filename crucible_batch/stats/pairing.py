@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,12 @@ from crucible_batch.errors import ContractError, UsageError
 from crucible_batch.stats.comparison import MetricValues
 from crucible_batch.stats.grid import differences
 from crucible_batch.stats.resampling import Units
+
+REAL = (int, float, np.integer, np.floating, np.bool_, Decimal, Fraction)
+"""What is a number: no text, and nothing with an imaginary part."""
+
+SPELLED_OUT = frozenset({"None", "nan", "NaN", "<NA>", "NaT"})
+"""What Python, numpy and pandas make of a missing value that is cast to text."""
 
 LARGEST = 1e150
 """Beyond this magnitude squares overflow float64."""
@@ -37,7 +45,7 @@ def canonical_order(items: Iterable[Any]) -> Order:
         ContractError: If an item has no id or appears twice; names the id and both rows.
     """
     given = list(items)
-    unnamed = [row for row, item in enumerate(given) if item is None]
+    unnamed = [row for row, item in enumerate(given) if is_missing(item)]
     if unnamed:
         raise ContractError(
             "Items without an item_id cannot be paired",
@@ -62,6 +70,13 @@ def canonical_order(items: Iterable[Any]) -> Order:
     return Order(ordered, np.array(places, dtype=np.intp))
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value stands for "not there": None, NaN, or the NA and NaT of pandas."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
 def checked_values(values: Any, order: Order, side: str) -> NDArray[np.float64]:
     """Return the values of one run in canonical order, NaN where the metric is not carried.
 
@@ -74,14 +89,7 @@ def checked_values(values: Any, order: Order, side: str) -> NDArray[np.float64]:
         UsageError: If there is not one value per item.
         ContractError: If a value is no number, or infinite; names the item.
     """
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ContractError(
-            f"The {side} holds a value that is no number",
-            problems=[str(error)],
-            fix="Give one number per item; None or NaN where the metric is not carried.",
-        ) from error
+    numbers = _numbers(values, order, side)
     if numbers.shape != (len(order.names),):
         raise UsageError(
             f"The {side} has shape {numbers.shape}, but there are {len(order.names)} items",
@@ -96,6 +104,35 @@ def checked_values(values: Any, order: Order, side: str) -> NDArray[np.float64]:
             fix="A metric is a finite number, or NaN where it is not carried.",
         )
     return numbers
+
+
+def _numbers(values: Any, order: Order, side: str) -> NDArray[np.float64]:
+    """The values as float64, in input order; text that looks like a number is none.
+
+    Raises:
+        ContractError: A value is no real number; names its item.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.asarray(values, dtype=object)
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    if array.shape != order.places.shape:
+        return np.full(array.shape, np.nan)
+    given = np.asarray(values, dtype=object)
+    odd = [
+        f"item {name!r}: {given[place]!r}"
+        for name, place in zip(order.names, order.places, strict=True)
+        if not (is_missing(given[place]) or isinstance(given[place], REAL))
+    ]
+    if odd:
+        raise ContractError(
+            f"The {side} holds a value that is no number",
+            problems=odd,
+            fix="Give one number per item; None or NaN where the metric is not carried.",
+        )
+    return np.array([math.nan if is_missing(value) else float(value) for value in given])
 
 
 class Paired(NamedTuple):
@@ -154,7 +191,7 @@ def pair(metric: MetricValues, order: Order, in_both: NDArray[np.bool_]) -> Pair
 def cluster_codes(clusters: Iterable[Any], order: Order) -> NDArray[np.int64]:
     """Return a number per item in canonical order, the same for items of one cluster.
 
-    An item without a cluster (None or NaN) is a cluster of its own.
+    An item without a cluster (None, NaN, or NA of pandas) is a cluster of its own.
 
     Raises:
         UsageError: If there is not one cluster per item.
@@ -168,15 +205,30 @@ def cluster_codes(clusters: Iterable[Any], order: Order) -> NDArray[np.int64]:
     return group_codes([given[place] for place in order.places])
 
 
+def refuse_spelled_out(clusters: Sequence[Any]) -> None:
+    """Refuse missing clusters that were turned into text: they would all be one cluster.
+
+    Raises:
+        ContractError: Names the text and the rows.
+    """
+    rows = [(row, cluster) for row, cluster in enumerate(clusters) if isinstance(cluster, str)]
+    spelled = [f"row {row}: {str(cluster)!r}" for row, cluster in rows if cluster in SPELLED_OUT]
+    if spelled:
+        raise ContractError(
+            "A missing cluster is written as text, and would be one cluster of all such items",
+            problems=spelled,
+            fix="Give None where an item has no cluster, before the column is cast to text.",
+        )
+
+
 def group_codes(groups: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-    """Return a number per row, the same for rows of one group; None and NaN stand alone."""
+    """Return a number per row, the same for rows of one group; rows without one stand alone."""
     if isinstance(groups, np.ndarray) and np.issubdtype(groups.dtype, np.integer):
         return groups.astype(np.int64)
     known: dict[str, int] = {}
     codes = np.empty(len(groups), dtype=np.int64)
     for row, group in enumerate(groups):
-        alone = group is None or (isinstance(group, float) and math.isnan(group))
-        codes[row] = row if alone else known.setdefault(str(group), row)
+        codes[row] = row if is_missing(group) else known.setdefault(str(group), row)
     return codes
 
 

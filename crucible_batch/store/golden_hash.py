@@ -13,10 +13,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+from polars.exceptions import PolarsError
 
-from crucible_batch.contracts import TABLES
+from crucible_batch.contracts import TABLES, Table
 from crucible_batch.contracts.ids import assertion_id
-from crucible_batch.errors import UsageError
+from crucible_batch.errors import ContractError, UsageError
 from crucible_batch.store.fingerprint import canonical_json, text_sha256
 
 _PLAIN = ("cluster_id", "dynamism", "ground_truth", "popularity", "question", "question_type")
@@ -62,7 +64,11 @@ def item_hashes(
 
     Raises:
         UsageError: A column is missing, or the items belong to several sets or workspaces.
+        ContractError: A frame is no table, a value is null or of another type, or a row stands
+            twice; names it.
     """
+    if items is None:
+        raise UsageError("No golden items are given", fix="pass the rows of golden_items.")
     rows = _frame(items, "golden_items")
     for name in ("workspace_id", "golden_set"):
         found = rows[name].drop_nulls().unique().sort().to_list()
@@ -99,6 +105,8 @@ def golden_set_hash(
 
     Raises:
         UsageError: A column is missing, or the items belong to several sets or workspaces.
+        ContractError: A frame is no table, a value is null or of another type, or a row stands
+            twice; names it.
     """
     return hash_of_items(item_hashes(items, assertions, concepts, citations))
 
@@ -135,7 +143,7 @@ def _frame(rows: object, name: str) -> pl.DataFrame:
     table = TABLES[name]
     if rows is None:
         return table.empty()
-    frame = rows.collect() if isinstance(rows, pl.LazyFrame) else pl.DataFrame(rows)  # type: ignore[arg-type]
+    frame = _polars(rows, name)
     missing = [c.name for c in table.columns if not c.optional and c.name not in frame.columns]
     if missing:
         raise UsageError(
@@ -147,10 +155,62 @@ def _frame(rows: object, name: str) -> pl.DataFrame:
         for column, dtype in table.schema.items()
         if column not in frame.columns
     ]
-    full = frame.with_columns(absent).select(
-        pl.col(column).cast(dtype) for column, dtype in table.schema.items()
-    )
-    return _derived(full)
+    full = frame.with_columns(absent)
+    columns = [_cast(full[column], dtype, name) for column, dtype in table.schema.items()]
+    return _checked(_derived(pl.DataFrame(columns)), table)
+
+
+def _cast(column: pl.Series, dtype: pl.DataType, name: str) -> pl.Series:
+    try:
+        return column.cast(dtype)
+    except PolarsError as error:
+        raise ContractError(
+            f"{name}.{column.name} has type {column.dtype}, it must be {dtype}",
+            problems=[str(error).partition("\n")[0]],
+            fix=f"crucible schema {name} lists the columns and their types.",
+        ) from error
+
+
+def _polars(rows: object, name: str) -> pl.DataFrame:
+    if isinstance(rows, pl.LazyFrame):
+        return rows.collect()
+    try:
+        return pl.DataFrame(rows)  # type: ignore[arg-type]
+    except (PolarsError, pa.ArrowException, TypeError, ValueError) as error:
+        raise ContractError(
+            f"{name} cannot be read as a table",
+            problems=[f"{type(error).__name__}: {error}"],
+            fix="Pass a Polars, pandas or Arrow table, or a DuckDB relation.",
+        ) from error
+
+
+def _checked(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """The frame, if every row says what its contract needs and stands once.
+
+    Raises:
+        ContractError: A null where none may be, or a repeated key: both would have a hash of
+            their own, which no loaded set could ever have.
+    """
+    needed = [column.name for column in table.columns if not column.optional]
+    problems = [
+        f"{column} is null in row {row + 1}"
+        for column in needed
+        for row in frame[column].is_null().arg_true()
+    ]
+    key = list(table.key)
+    twice = frame.filter(pl.struct(key).is_duplicated()).select(key).unique().sort(key)
+    problems += [
+        "twice: "
+        + ", ".join(f"{name} {value!r}" for name, value in row.items() if value is not None)
+        for row in twice.iter_rows(named=True)
+    ]
+    if problems:
+        raise ContractError(
+            f"{table.name} cannot be hashed",
+            problems=problems,
+            fix="Fill the nulls and leave out the repeats.",
+        )
+    return frame
 
 
 def _derived(frame: pl.DataFrame) -> pl.DataFrame:

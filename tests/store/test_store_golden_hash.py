@@ -3,12 +3,13 @@ from __future__ import annotations
 import hashlib
 import json
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
 from crucible_batch.contracts.ids import assertion_id
-from crucible_batch.errors import UsageError
+from crucible_batch.errors import ContractError, UsageError
 from crucible_batch.store import (
     golden_set_hash,
     hash_of_items,
@@ -193,3 +194,43 @@ def test_one_item_can_be_hashed_from_plain_rows():
     assert item_hash({"question": "Given this, how many?", "answerable": True}) != sha(Q10)
     row = {"question": "Given this, how many?", "answerable": True, "contexts": ["second", "first"]}
     assert item_hash(row, concepts=[{"entity_id": "e1", "relevance": "required"}]) == sha(Q10)
+
+
+@pytest.mark.parametrize(
+    ("place", "frame", "said"),
+    [
+        (0, pl.concat([ITEMS, ITEMS.head(1)]), "twice: item_id 'q2', revision 1"),
+        (0, ITEMS.with_columns(answerable=None), "answerable is null in row 1"),
+        (0, ITEMS.with_columns(question=None), "question is null in row 1"),
+        (0, ITEMS.with_columns(item_id=None), "item_id is null in row 1"),
+        (1, pl.concat([ASSERTIONS, ASSERTIONS]), "twice: item_id 'Q1', revision 1, assertion_id"),
+        (1, ASSERTIONS.with_columns(text=None), "text is null in row 1"),
+        (2, pl.concat([CONCEPTS, CONCEPTS]), "twice: item_id 'q10', revision 1, entity_id 'e1'"),
+        (3, pl.concat([CITATIONS, CITATIONS.head(1)]), "twice: item_id"),
+    ],
+)
+def test_rows_that_no_loaded_set_could_hold_are_refused(place, frame, said):
+    frames = [ITEMS, ASSERTIONS, CONCEPTS, CITATIONS]
+    frames[place] = frame
+    with pytest.raises(ContractError, match="cannot be hashed") as caught:
+        golden_set_hash(*frames)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [5, "items", object(), ["a", 1], pd.DataFrame([["q", "q"]], columns=["item_id", "item_id"])],
+)
+def test_what_is_no_table_is_refused(items):
+    with pytest.raises((ContractError, UsageError), match="golden_items"):
+        golden_set_hash(items)
+
+
+def test_a_column_of_another_type_is_refused_by_name():
+    with pytest.raises(ContractError, match=r"golden_items\.answerable has type String"):
+        golden_set_hash(ITEMS.with_columns(answerable=pl.lit("perhaps")))
+
+
+def test_no_items_at_all_have_no_hash():
+    with pytest.raises(UsageError, match="No golden items"):
+        golden_set_hash(None)
