@@ -13,7 +13,7 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from prefect import flow, unmapped
@@ -97,10 +97,10 @@ def nightly(root: Path, config: Path, as_of: str | None = None) -> dict[str, Any
 
 def _steps(night: Night, root: Path, config: Path) -> dict[str, Any]:
     as_of = night.as_of.isoformat()
-    steps.check_golden_set(night, before_loads=True)
+    steps.check_names(night, before_loads=True)
     for number in range(len(night.config.inputs)):  # in order: later inputs rest on earlier ones
         print(load_input(root, config, as_of, number))
-    steps.check_golden_set(night)
+    steps.check_names(night)
     runs = steps.runs_to_score(night)
     score_run.map(unmapped(root), unmapped(config), unmapped(as_of), runs).result()
     if moved := snapshot_corpus(root, config, as_of):
@@ -135,7 +135,19 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 
 
 @app.command()
-def main(root: Path | None = None, config: Path | None = None, as_of: str | None = None) -> None:
+def main(
+    root: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the store, made where absent; a temporary one if not given."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="The nightly.toml; the example's if not given.")
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(help="A date (its end) or an instant with a zone; now if not given."),
+    ] = None,
+) -> None:
     """Run the flow once; without a configuration on the example, without a root in a new store."""
     if config is None:
         config, as_of = example_dir() / "nightly.toml", as_of or AS_OF

@@ -6,6 +6,7 @@ python -m flows.score_runs --root STORE
 # Annotations are no text here: Prefect pickles a served flow for its process, and text could not be
 # resolved there.
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from prefect import flow, unmapped
@@ -34,7 +35,10 @@ def score_runs(root: Path, workspace: str = "default", runs: list[str] | None = 
     return fresh
 
 
-def main(root: Path, workspace: str = "default") -> None:
+def main(
+    root: Annotated[Path, typer.Option(help="Folder of the store.")],
+    workspace: Annotated[str, typer.Option(help="Workspace within the store.")] = "default",
+) -> None:
     """Run the flow once over all runs of a workspace."""
     score_runs(root, workspace)
 

@@ -15,6 +15,23 @@ def counted_line(done: Evaluation) -> str:
     return words.counted_line(row["n_expected"], row["n_results"], row["n_errored"], done.samples_n)
 
 
+USED = {
+    "human": "of people only",
+    "llm": "of llm judges only",
+    "resolved": "of all sources, the strongest wins (human, provenance, llm)",
+}
+"""Which judgments a `qrel_source` means."""
+
+
+def judgments_line(done: Evaluation) -> str:
+    """Which judgments graded the rankings, and from which grade on a document is relevant."""
+    row = done.row
+    return (
+        f"judgments: {USED[row['qrel_source']]}, by {row['granularity']}, "
+        f"relevant from grade {row['relevant_at']}"
+    )
+
+
 def metric_rows(done: Evaluation) -> list[tuple[object, ...]]:
     """Headline metrics first, then every other metric that has a number."""
     numbers = done.read("run_metrics").filter(pl.col("slice_by") == "all")

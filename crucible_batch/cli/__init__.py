@@ -15,6 +15,7 @@ INTERNAL = 70
 
 def main() -> None:
     """Run one command; exits with the codes of STATISTICS.md."""
+    _open_closed_streams()
     from crucible_batch.cli.app import app
     from crucible_batch.errors import CrucibleError
 
@@ -49,3 +50,17 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(INTERNAL)
+
+
+def _open_closed_streams() -> None:
+    """Give a process that was started with a closed stream (`>&-`) one that leads nowhere.
+
+    Without it Python has None there, and the first file opened would take the stream's number.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))

@@ -22,6 +22,7 @@ from crucible_batch.cli import (
     score,
     store,
 )
+from crucible_batch.cli.options import folder
 
 app = typer.Typer(
     name="crucible",
@@ -37,7 +38,10 @@ app = typer.Typer(
 def crucible(
     context: typer.Context,
     root: Annotated[
-        Path | None, typer.Option("--root", help="Folder of the store.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--root", help="Folder of the store.", parser=folder, metavar="PATH", show_default=False
+        ),
     ] = None,
     workspace: Annotated[
         str | None,

@@ -46,7 +46,10 @@ def compare(
 ) -> None:
     """Is CANDIDATE better than BASELINE? Delta, interval, p and verdict per metric."""
     from crucible_batch.assemble.compare import CompareOptions, compare_runs
+    from crucible_batch.assemble.compare.text import check_facet
 
+    if slice_by is not None:
+        check_facet(slice_by)
     options = CompareOptions(
         unit=unit, adjust=adjust, judge=judge, allow_golden_change=allow_golden_change
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crucible_batch.cli.nightly import show_night
+from crucible_batch.cli.options import folder
 from crucible_batch.cli.output import emit, progress
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 def demo(
     root: Annotated[
         Path | None,
-        typer.Option("--root", help="Keep the store here; a new temporary folder if absent."),
+        typer.Option(
+            "--root",
+            help="Keep the store here; a new temporary folder if absent.",
+            parser=folder,
+            metavar="PATH",
+        ),
     ] = None,
 ) -> None:
     """Is run B better than run A? The whole nightly job on two real runs of an example."""

@@ -12,10 +12,20 @@ from crucible_batch.errors import UsageError
 if TYPE_CHECKING:
     from crucible_batch.store import Store
 
+
+def folder(text: str) -> Path:
+    """The path of a folder; an empty one, often an unset variable, is not the current folder."""
+    if not str(text).strip():
+        raise typer.BadParameter("the path is empty; '.' is the current folder")
+    return Path(text)
+
+
 Root = Annotated[
     Path | None,
     typer.Option(
         "--root",
+        parser=folder,
+        metavar="PATH",
         envvar="CRUCIBLE_ROOT",
         help="Folder of the store; the current folder if it is one.",
         show_default=False,

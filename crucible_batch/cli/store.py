@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crucible_batch.cli.options import Json, Pin, Root, Workspace, open_store
+from crucible_batch.cli.options import Json, Pin, Root, Workspace, folder, open_store
 from crucible_batch.cli.output import emit, emit_json
-from crucible_batch.errors import CrucibleError
+from crucible_batch.errors import CrucibleError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,14 +18,28 @@ if TYPE_CHECKING:
     from crucible_batch.store import Store
 
 
-def init(root: Annotated[Path, typer.Argument(help="Folder of the new store.")]) -> None:
+LEAVE = ("\\q", "exit", "quit")
+"""Words that end the interactive prompt, as in other SQL shells."""
+
+
+def init(
+    root: Annotated[
+        Path, typer.Argument(help="Folder of the new store.", parser=folder, metavar="ROOT")
+    ],
+) -> None:
     """Make an empty store with a commented crucible.toml."""
     from crucible_batch.settings import template
     from crucible_batch.store import Store
 
     there = (root / "crucible.toml").is_file()
     store = Store.create(root, settings_text=template())
-    emit(f"{store.root} is already a store" if there else f"made an empty store at {store.root}")
+    names = store.workspaces()
+    if there:
+        emit(f"{store.root} is already a store")
+    elif names:
+        emit(f"made a store at {store.root} of the workspaces there: {', '.join(names)}")
+    else:
+        emit(f"made an empty store at {store.root}")
     emit(f"next: export CRUCIBLE_ROOT={store.root}; crucible load golden FILE")
 
 
@@ -44,9 +58,23 @@ def sql(
         _answer(store, query, workspace, pin, json=json)
         return
     if not sys.stdin.isatty():
-        _answer(store, sys.stdin.read(), workspace, pin, json=json)
+        _answer(store, _piped(), workspace, pin, json=json)
         return
     _prompt(store, workspace, pin, json=json)
+
+
+def _piped() -> str:
+    """The statement on stdin.
+
+    Raises:
+        UsageError: It is no text.
+    """
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            "The statement is no text", problems=[str(error)], fix="write it in UTF-8."
+        ) from error
 
 
 def _answer(store: Store, query: str, workspace: str, pin: int | None, *, json: bool) -> None:
@@ -68,7 +96,7 @@ def _prompt(store: Store, workspace: str, pin: int | None, *, json: bool) -> Non
     """Read statements up to a semicolon until end of input."""
     import readline  # noqa: F401 (line editing and history for input())
 
-    emit("One SELECT at a time, ended by a semicolon. Control-D leaves.")
+    emit(f"One SELECT at a time, ended by a semicolon. {', '.join(LEAVE)} or Control-D leaves.")
     lines: list[str] = []
     while True:
         try:
@@ -80,6 +108,8 @@ def _prompt(store: Store, workspace: str, pin: int | None, *, json: bool) -> Non
             emit("")
             lines = []
             continue
+        if len(lines) == 1 and lines[0].strip().rstrip(";").lower() in LEAVE:
+            return
         if not lines[-1].rstrip().endswith(";"):
             continue
         query, lines = "\n".join(lines), []

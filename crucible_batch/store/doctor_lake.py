@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,7 @@ from crucible_batch.contracts import Storage, Table
 from crucible_batch.store import parquet
 from crucible_batch.store.durable import READ_ONLY
 from crucible_batch.store.fingerprint import file_sha256
+from crucible_batch.store.history import MOST_GAPS
 from crucible_batch.store.layout import COMMIT_NAME, Layout, commit_name
 
 BACKUP = "restore it from a backup"
@@ -32,8 +34,21 @@ def lake_problems(layout: Layout, tables: Mapping[str, Table]) -> Iterator[Probl
             continue
         numbers.append(int(match[1]))
         yield from _folder(path, int(match[1]), tables)
-    for seq in sorted(set(range(max(numbers, default=0) + 1)) - set(numbers)):
-        yield f"lake/{commit_name(seq)} is missing", BACKUP
+    for before, after in pairwise([-1, *sorted(numbers)]):
+        yield from _gap(before + 1, after - 1)
+
+
+def _gap(first: int, last: int) -> Iterator[Problem]:
+    """Numbers that no folder has, from the first to the last."""
+    if last - first >= MOST_GAPS:
+        yield (
+            f"lake/{commit_name(last + 1)} is no commit: its number is far beyond the others",
+            "move it out of the lake",
+        )
+    elif last > first:
+        yield f"lake/{commit_name(first)} to {commit_name(last)} are missing", BACKUP
+    elif last == first:
+        yield f"lake/{commit_name(first)} is missing", BACKUP
 
 
 def _folder(folder: Path, seq: int, tables: Mapping[str, Table]) -> Iterator[Problem]:

@@ -15,9 +15,13 @@ from threading import Lock
 import polars as pl
 
 from crucible_batch.contracts import Table
+from crucible_batch.errors import StoreError
 from crucible_batch.store.layout import COMMIT_NAME, Layout, commit_name
 
 SUFFIX = ".parquet"
+
+MOST_GAPS = 100_000
+"""More numbers missing below the highest than any listing leaves out, or any look should seek."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,25 @@ class History:
             for entry in entries:
                 if match := COMMIT_NAME.fullmatch(entry.name):
                     found[int(match[1])] = entry.inode()
+        self._refuse_strays(found)
         for seq in set(range(max(found, default=-1))) - found.keys():
             path = self._layout.lake / commit_name(seq)
             if path.is_dir():
                 found[seq] = path.stat().st_ino
         return found
+
+    def _refuse_strays(self, found: Mapping[int, int]) -> None:
+        """Refuse a number far beyond the others, which no commit ever took.
+
+        Raises:
+            StoreError: Names the folder.
+        """
+        last = max(found, default=0)
+        if last - len(found) > MOST_GAPS:
+            raise StoreError(
+                f"{self._layout.commit(last)} is no commit: the lake has {len(found) - 1:,} others",
+                fix="move that folder out of the lake; `crucible doctor` looks at the rest.",
+            )
 
     def _folder(self, seq: int, inode: int) -> CommitFolder:
         names = os.listdir(self._layout.commit(seq))  # noqa: PTH208 (names only, many folders)

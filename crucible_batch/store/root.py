@@ -11,7 +11,7 @@ from threading import Lock
 import polars as pl
 
 from crucible_batch.contracts import TABLES, Storage, Table
-from crucible_batch.errors import StoreError, UnknownNameError
+from crucible_batch.errors import StoreError, UnknownNameError, UsageError
 from crucible_batch.store import catalog, durable, layout, marts
 from crucible_batch.store.commit import write_event_file
 from crucible_batch.store.engine import Engine
@@ -68,8 +68,9 @@ class Store:
 
         Raises:
             StoreError: There is no store at `root`.
+            UsageError: The path has a backslash.
         """
-        folder = Path(root).absolute()
+        folder = _checked(root)
         if not (folder / layout.SETTINGS_FILE).is_file():
             raise StoreError(
                 f"There is no store at {folder}: it has no {layout.SETTINGS_FILE}",
@@ -91,8 +92,9 @@ class Store:
 
         Raises:
             StoreError: `root` is a file.
+            UsageError: The path has a backslash.
         """
-        folder = Path(root).absolute()
+        folder = _checked(root)
         if folder.exists() and not folder.is_dir():
             raise StoreError(f"{folder} is a file", fix="give the path of a folder")
         folder.mkdir(parents=True, exist_ok=True)
@@ -180,6 +182,21 @@ class Store:
             except OSError as error:
                 if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
                     raise  # else somebody else was faster, and theirs is as good
+
+
+def _checked(root: str | Path) -> Path:
+    """The folder as an absolute path that every engine can read files of.
+
+    Raises:
+        UsageError: The path has a backslash: DuckDB takes it for a separator of folders.
+    """
+    folder = Path(root).absolute()
+    if "\\" in str(folder):
+        raise UsageError(
+            f"A store cannot lie in {folder}: DuckDB takes the backslash for a separator",
+            fix="give a folder without a backslash in its path.",
+        )
+    return folder
 
 
 def build(folder: Path, name: str, tables: Mapping[str, Table], *, at: Path) -> None:

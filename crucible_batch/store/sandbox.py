@@ -61,6 +61,12 @@ def check_reads_only(query: str) -> None:
         UsageError: The statement writes, or there are several or none.
         duckdb.Error: It cannot be parsed.
     """
+    try:
+        query.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            "The statement is no text", problems=[str(error)], fix="write it in UTF-8."
+        ) from error
     statements = duckdb.extract_statements(query)
     if len(statements) != 1:
         raise UsageError(f"One statement at a time, please: this is {len(statements)}")

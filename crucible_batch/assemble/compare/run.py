@@ -17,6 +17,7 @@ from crucible_batch.assemble.compare.rows import is_comparable
 from crucible_batch.assemble.compare.sides import Side, match, side
 from crucible_batch.assemble.compare.work import Work
 from crucible_batch.assemble.evaluate import Options, evaluate_at
+from crucible_batch.assemble.evaluate.subject import load_subject
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.errors import NotComparableError
 from crucible_batch.settings import load_settings
@@ -85,6 +86,8 @@ def compare_runs(
     snapshot = opened.snapshot(pin)  # one for both sides: judgments may arrive meanwhile
     scoring = Options(judge=chosen.judge)
     is_free = pin is None and scoring.is_default(settings)
+    for name in (baseline, candidate):
+        load_subject(snapshot, name)  # a name that is not there is told before the other is scored
     sides = []
     for name in (baseline, candidate):
         progress(f"scoring {name}")

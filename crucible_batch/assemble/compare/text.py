@@ -11,14 +11,26 @@ from crucible_batch.errors import UnknownNameError
 from crucible_batch.metrics import catalog
 from crucible_batch.report import comparison_table, verdict_sentence, words
 from crucible_batch.report.blocked import mark, reasons
+from crucible_batch.report.detail import FACETS
 from crucible_batch.report.verdicts import headline_rows
+
+
+def check_facet(slice_by: str) -> str:
+    """Return the facet if items can be sliced by it; checked before any work.
+
+    Raises:
+        UnknownNameError: No facet has this name.
+    """
+    if slice_by not in FACETS:
+        raise UnknownNameError("facet", slice_by, list(FACETS))
+    return slice_by
 
 
 def comparison_text(done: Comparison, slice_by: str | None = None) -> str:
     """The verdict in one sentence, the headline metrics, and one facet if asked for.
 
     Raises:
-        UnknownNameError: The comparison has no such facet.
+        UnknownNameError: No facet has this name.
     """
     known = catalog.to_frame()
     baseline, candidate = done.baseline.row["run_id"], done.candidate.row["run_id"]
@@ -28,12 +40,11 @@ def comparison_text(done: Comparison, slice_by: str | None = None) -> str:
     lines.append(comparison_table(headline, known, blocked))
     lines += _notes(done, headline.row(0, named=True) if headline.height else None)
     if slice_by is not None:
-        facets = sorted(set(done.rows["slice_by"]) - {"all"})
-        if slice_by not in facets:
-            raise UnknownNameError("facet", slice_by, facets)
         names = headline["metric"].implode()
-        rows = done.rows.filter((pl.col("slice_by") == slice_by) & pl.col("metric").is_in(names))
-        lines += ["", comparison_table(rows.sort("metric", "slice"), known, blocked)]
+        own = (pl.col("slice_by") == check_facet(slice_by)) & pl.col("metric").is_in(names)
+        rows = done.rows.filter(own).sort("metric", "slice")
+        nothing = f"no item with a value in both runs has a {slice_by}"
+        lines += ["", comparison_table(rows, known, blocked) if rows.height else nothing]
     return "\n".join(lines)
 
 

@@ -175,11 +175,14 @@ class Work:
         overall = self._tested(np.arange(len(self.matched.items)), self.options.unit)
         unit = next(iter(overall.values())).unit
         cells = [self._cell(OVERALL, name, one) for name, one in overall.items()]
+        done: dict[bytes, dict[str, PairedComparison]] = {}
         for slice_name, places in self._slices().items():
-            tested = self._tested(places, unit)
-            cells += [
-                self._cell(slice_name, metric, one) for metric, one in tested.items() if one.n_pairs
-            ]
+            # Slices of the same items (the many tags of one item) have the same numbers.
+            same = places.tobytes()
+            if same not in done:
+                tested = self._tested(places, unit)
+                done[same] = {metric: one for metric, one in tested.items() if one.n_pairs}
+            cells += [self._cell(slice_name, metric, one) for metric, one in done[same].items()]
         return cells
 
     def _slices(self) -> dict[tuple[str, str], NDArray[np.intp]]:

@@ -83,7 +83,7 @@ def do_night(night: Night, *, until_now: bool = False, progress: Progress = quie
         steps.finish_open_moves(night)
         if row := steps.done_already(night):
             return repeated(night, row["baseline_run_id"], row["candidate_run_id"])
-        steps.check_golden_set(night, before_loads=True)
+        steps.check_names(night, before_loads=True)
         return _do(night, until_now=until_now, progress=progress)
 
 
@@ -105,7 +105,7 @@ def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
         steps.load_input(night, number, progress=progress)
         for number in range(len(night.config.inputs))
     )
-    steps.check_golden_set(night)
+    steps.check_names(night)
     if until_now:
         night = replace(night, as_of=night.opened().now())
     runs = steps.runs_to_score(night)

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from crucible_batch.assemble.baselines import LATEST, finished_runs, resolve_baseline
+from crucible_batch.assemble.baselines import LATEST, PINNED, finished_runs, resolve_baseline
 from crucible_batch.assemble.compare import Comparison, compare_runs
 from crucible_batch.assemble.compare.rows import is_comparable
 from crucible_batch.assemble.drift import snapshot_corpus
@@ -24,7 +24,7 @@ from crucible_batch.assemble.load import (
     load_qrels,
     load_run,
 )
-from crucible_batch.assemble.nightly.config import CorpusInput, GoldenInput, QrelsInput
+from crucible_batch.assemble.nightly.config import CorpusInput, GoldenInput, QrelsInput, RunInput
 from crucible_batch.assemble.nightly.night import Night
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.assemble.report import Reported, report_run, write_report
@@ -87,19 +87,29 @@ def load_input(night: Night, number: int, *, progress: Progress = quiet) -> Load
     return load_run(night.store, paths, run=source.run, golden_set=golden_set, **common)
 
 
-def check_golden_set(night: Night, *, before_loads: bool = False) -> None:
-    """Refuse a golden set that is not there: a mistyped one would have no new run every night.
+def check_names(night: Night, *, before_loads: bool = False) -> None:
+    """Refuse a golden set or a baseline that is not there, before anything is scored.
+
+    A mistyped golden set would have no new run every night.
 
     Args:
         night: The night.
-        before_loads: Its inputs are not loaded yet, and golden items among them may be the set.
+        before_loads: Its inputs are not loaded yet: a set or run that they may hold is let pass.
 
     Raises:
-        UnknownNameError: The workspace has no such set; the nearest names are suggested.
+        UnknownNameError: The workspace has no such set or baseline; the nearest are suggested.
     """
-    if before_loads and any(isinstance(one, GoldenInput) for one in night.config.inputs):
-        return
-    items = night.opened().snapshot().read("golden_items")
+    snapshot = night.opened().snapshot()
+    loaded = {type(one) for one in night.config.inputs} if before_loads else set()
+    if GoldenInput not in loaded:
+        _check_golden_set(night, snapshot)
+    named = night.config.baseline
+    if named != LATEST and (named.startswith(PINNED) or RunInput not in loaded):
+        resolve_baseline(snapshot, named, golden_set=night.config.golden_set, candidate="")
+
+
+def _check_golden_set(night: Night, snapshot: Snapshot) -> None:
+    items = snapshot.read("golden_items")
     known = items.select(pl.col("golden_set").unique().sort()).collect()["golden_set"].to_list()
     if night.config.golden_set not in known:
         raise UnknownNameError("golden set", night.config.golden_set, known)
