@@ -165,13 +165,54 @@ def test_a_name_that_is_not_there_is_refused(tmp_path, rule, said):
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ('kind = "max_drop"\nmetric = "accuracy"\nmax_drop = 1', "max_drop = 1 never bites"),
+        ('kind = "max_drop"\nmetric = "ndcg@10"\nmax_drop = 5.5', "max_drop = 5.5 never bites"),
+        ('kind = "floor"\nmetric = "accuracy"\nfloor = 0', "floor = 0 never bites"),
+        ('kind = "floor"\nmetric = "accuracy"\nfloor = -3', "floor = -3 never bites"),
+        ('kind = "floor"\nmetric = "accuracy"\nfloor = 95', "floor = 95 can never be met"),
+        ('kind = "floor"\nmetric = "false_answer"\nfloor = 1', "floor = 1 never bites"),
+        ('kind = "floor"\nmetric = "latency_ms"\nfloor = -1', "floor = -1 can never be met"),
+        ('kind = "non_inferiority"\nmetric = "accuracy"\nmargin = 1', "margin = 1 never bites"),
+    ],
+)
+def test_a_bound_no_value_can_reach_is_refused_with_its_line(tmp_path, rule, said):
+    gate = config(tmp_path, 'kind = "regression"\nmetric = "accuracy"', f'id = "mine"\n{rule}')
+    with pytest.raises(UsageError) as error:
+        resolve_rules(gate, known())
+    assert error.value.exit_code == 2
+    lines = gate.path.read_text().splitlines()
+    at = 1 + max(n for n, line in enumerate(lines) if line.startswith(said.split(" ")[0]))
+    assert f"line {at}: rule 'mine': {said}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'kind = "max_drop"\nmetric = "latency_ms"\nmax_drop = 1.5',
+        'kind = "max_drop"\nmetric = "incorrect_rate"\nmax_drop = 1',
+        'kind = "max_drop"\nmetric = "accuracy"\nmax_drop = 0.99',
+        'kind = "floor"\nmetric = "accuracy"\nfloor = 1',
+        'kind = "floor"\nmetric = "false_answer"\nfloor = 0',
+        'kind = "floor"\nmetric = "latency_ms"\nfloor = 1e6',
+        'kind = "floor"\nmetric = "mean_truthfulness"\nfloor = 0',
+    ],
+)
+def test_a_bound_that_some_value_can_reach_is_kept(tmp_path, rule):
+    assert len(resolved(config(tmp_path, rule))) == 1
+
+
 def test_a_metric_may_be_spelt_as_on_the_command_line(tmp_path):
     gate = config(tmp_path, 'kind = "regression"\nmetric = "ndcg@10"')
     assert resolved(gate)[0].metric.name == "ndcg_at_10"
 
 
 def test_one_number_per_run_and_one_without_direction_may_have_a_floor(tmp_path):
-    floors = [f'kind = "floor"\nmetric = "{name}"\nfloor = 0' for name in ("aurc", "missing_rate")]
+    floors = [
+        f'kind = "floor"\nmetric = "{name}"\nfloor = 0.1' for name in ("aurc", "missing_rate")
+    ]
     assert [one.metric.name for one in resolved(config(tmp_path, *floors))] == [
         "aurc",
         "missing_rate",

@@ -169,6 +169,15 @@ def test_a_suspected_regression_is_told_although_the_gate_passes():
     assert "suspected: r" in one.line
 
 
+def test_requirements_are_not_counted_as_rules():
+    required = RuleResult(rule_id="requirement:status", kind="requirement", outcome="pass",
+                          reason="so it is")  # fmt: skip
+    assert "1 rule and 2 requirements held" in verdict(rule("r", "pass"), required, required).line
+    failed = verdict(rule("r", "pass"), rule("s", "fail"), required)
+    assert "1 of 2 rules and 1 requirement failed: s" in failed.line
+    assert "2 rules held" in verdict(rule("r", "pass"), rule("s", "pass")).line
+
+
 def test_the_files_asked_for_are_written_and_no_others(tmp_path):
     folder = tmp_path / "new"
     paths = write_files(MIXED, junit=folder / "j.xml", json_file=folder / "j.json")

@@ -98,3 +98,14 @@ def test_a_night_whose_runs_cannot_be_compared_exits_with_4_every_time(crucible,
     again = crucible(*words, "--json")
     assert again.code == 4
     assert again.json["is_repeat"]
+
+
+@pytest.mark.parametrize("baseline", ["pinned:nobody", "nobody"])
+def test_a_mistyped_baseline_is_told_before_anything_is_scored(crucible, nights, baseline):
+    nights.top["baseline"] = baseline
+    done = crucible("nightly", "--config", nights.config, "--root", nights.root)
+    assert done.code == 2
+    assert "nobody" in done.err
+    assert not list(nights.root.glob("default/marts/scores/base.parquet"))
+    was_loaded = (nights.root / "default" / "lake" / "c00000001").exists()
+    assert was_loaded == (baseline == "nobody")  # a run may be among the inputs, a pin never is

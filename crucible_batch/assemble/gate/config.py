@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from crucible_batch.assemble.gate.toml import read_toml, validated
+from crucible_batch.assemble.gate.toml import line_of, read_toml, validated
 from crucible_batch.errors import UsageError
 from crucible_batch.store import canonical_json, text_sha256
 
@@ -181,6 +181,7 @@ class GateConfig(_Strict):
         path: The file, for messages.
         flaky_path: File of the flaky items, None without one.
         content_hash: SHA-256 of what was read, the flaky file included.
+        text: The file as read, for the lines of messages.
     """
 
     requirements: Requirements
@@ -189,6 +190,11 @@ class GateConfig(_Strict):
     path: Path
     flaky_path: Path | None = None
     content_hash: str
+    text: str = ""
+
+    def line(self, place: int, key: str) -> int | None:
+        """Line of a key of the rule at a place, from 0; None where it is not found."""
+        return line_of(key, self.text, "rules", place + 1)
 
 
 def load_gate(path: Path) -> GateConfig:
@@ -210,6 +216,7 @@ def load_gate(path: Path) -> GateConfig:
         path=path,
         flaky_path=flaky,
         content_hash=text_sha256(canonical_json(parts)),
+        text=text,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from crucible_batch.assemble.evaluate.ruler import load_golden_set
+from crucible_batch.assemble.gate.bounds import idle_bound
 from crucible_batch.assemble.gate.config import (
     Floor,
     GateConfig,
@@ -115,22 +116,27 @@ def resolve_rules(
         flaky: Items that are left out now.
 
     Raises:
-        UsageError: A rule names a metric, slice, tag or item that is not there, or tests a metric
-            that has no direction or is one number per run; names the rule and the nearest name.
+        UsageError: A rule names a metric, slice, tag or item that is not there, tests a metric
+            that has no direction or is one number per run, or has a bound no value of its metric
+            can reach; names the rule, and the nearest name or the line.
     """
     problems: list[str] = []
     resolved = []
-    for rule in config.rules:
+    for place, rule in enumerate(config.rules):
         found = _resolved(rule, known, frozenset(item.item_id for item in flaky))
         if isinstance(found, Resolved):
             resolved.append(found)
+            if bound := idle_bound(rule, found.metric):
+                line = config.line(place, bound.key)
+                at = "" if line is None else f"line {line}: "
+                problems.append(f"{at}rule {rule.rule_id!r}: {bound.why}")
         else:
             problems.append(f"rule {rule.rule_id!r}: {found}")
     if problems:
         raise UsageError(
             f"{config.path} cannot be applied to this golden set and these runs",
             problems=problems,
-            fix="correct the names; `crucible metrics` lists the metrics.",
+            fix="correct them; `crucible metrics` lists the metrics and their ranges.",
         )
     return tuple(resolved)
 

@@ -14,7 +14,7 @@ from crucible_batch.assemble.gate.config import (
 )
 from crucible_batch.assemble.gate.evidence import CellKey, Evidence, RunFacts
 from crucible_batch.assemble.gate.known import Resolved
-from crucible_batch.assemble.gate.verdict import INCONCLUSIVE, PASS, RuleResult
+from crucible_batch.assemble.gate.verdict import INCONCLUSIVE, KIND_REQUIREMENT, PASS, RuleResult
 from crucible_batch.report import words
 
 PAIRED = (Regression, NonInferiority, MaxDrop)
@@ -197,7 +197,7 @@ def _row(
 ) -> RuleResult:
     return RuleResult(
         rule_id=f"{REQUIREMENT}{key}",
-        kind="requirement",
+        kind=KIND_REQUIREMENT,
         outcome=outcome,
         reason=reason,
         severity=severity,

@@ -89,7 +89,7 @@ def _problem(
         else:
             model = group
     key = "kind" if fault["type"].startswith("union_tag") else names[-1]
-    line = _line_of(key, text, section, int(number or 0) + 1 if is_entry else 1)
+    line = line_of(key, text, section, int(number or 0) + 1 if is_entry else 1)
     at = f"line {line}: " if line else ""
     at += f"{section} {int(number or 0) + 1}: " if is_entry else ""
     return at + _said(
@@ -136,7 +136,7 @@ def _types(annotation: Any) -> tuple[Any, ...]:
     return getattr(annotation, "__args__", None) or (annotation,)
 
 
-def _line_of(key: str, text: str, section: str, number: int) -> int | None:
+def line_of(key: str, text: str, section: str, number: int) -> int | None:
     """Line of a key in the `number`-th section of this name; of the section's head without it."""
     head = re.compile(rf"^\s*\[\[?\s*{re.escape(section)}\s*\]\]?")
     any_head = re.compile(r"^\s*\[")

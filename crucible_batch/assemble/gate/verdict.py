@@ -14,6 +14,8 @@ from crucible_batch.contracts import TABLES
 from crucible_batch.report import words
 
 PASS, FAIL, INCONCLUSIVE = "pass", "fail", "inconclusive"
+KIND_REQUIREMENT = "requirement"
+"""Kind of what must be there before rules are believed."""
 NOT_COMPARABLE = 4
 EXIT_CODES: Mapping[str, int] = {PASS: 0, FAIL: 1, INCONCLUSIVE: 3}
 GATE_RESULTS = TABLES["gate_results"]
@@ -138,7 +140,7 @@ class GateVerdict:
         return "  ".join(parts)
 
     def _why(self) -> str:
-        n = words.count(len(self.results), "rule")
+        n = self._counted()
         if self.not_comparable is not None:
             return words.one_line(self.not_comparable)
         if self.outcome == PASS:
@@ -149,6 +151,12 @@ class GateVerdict:
             )
         what = "failed" if self.outcome == FAIL else "without a verdict"
         return f"{len(self.decisive)} of {n} {what}: {_ids(self.decisive)}"
+
+    def _counted(self) -> str:
+        """How many rules of the file there are, and how many requirements beside them."""
+        n_required = sum(result.kind == KIND_REQUIREMENT for result in self.results)
+        rules = words.count(len(self.results) - n_required, "rule")
+        return rules + (f" and {words.count(n_required, 'requirement')}" if n_required else "")
 
     def frame(self) -> pl.DataFrame:
         """Rows of `gate_results`."""
