@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crucible_batch.cli.options import Json, Pin, Root, Workspace, open_store
-from crucible_batch.cli.output import emit, emit_json, progress
+from crucible_batch.cli.output import emit, emit_json, progress, terminal_width
 
 if TYPE_CHECKING:
     from crucible_batch.assemble.compare import Comparison
@@ -71,7 +71,7 @@ def show_comparison(done: Comparison, slice_by: str | None = None) -> None:
     """Print a comparison: the sentence, the headline metrics, a facet, where the rest is."""
     from crucible_batch.assemble.compare.text import comparison_text
 
-    emit(comparison_text(done, slice_by))
+    emit(comparison_text(done, slice_by, width=terminal_width()))
     for name, path in sorted(done.paths.items()):
         emit(f"{name}: {path}")
 

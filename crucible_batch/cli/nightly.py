@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crucible_batch.cli.options import Json, Root, open_store
-from crucible_batch.cli.output import emit, emit_json, progress, table
+from crucible_batch.cli.output import emit, emit_json, progress, table, terminal_width
 
 if TYPE_CHECKING:
     from crucible_batch.assemble.load import LoadReport
@@ -79,7 +79,7 @@ def show_night(night: NightResult) -> None:
             emit(line)
         emit("")
     if night.comparison is not None:
-        emit(comparison_text(night.comparison))
+        emit(comparison_text(night.comparison, width=terminal_width()))
     if night.why_none is not None:
         emit(night.why_none)
     if night.corpus is not None:

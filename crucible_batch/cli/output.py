@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,13 @@ def emit(text: str) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(BROKEN_PIPE) from None
+
+
+def terminal_width() -> int | None:
+    """Characters of a line where a person reads, or as COLUMNS says; None in a pipe or a file."""
+    if not (sys.stdout.isatty() or os.environ.get("COLUMNS")):
+        return None
+    return shutil.get_terminal_size().columns
 
 
 def emit_json(content: Any) -> None:

@@ -54,13 +54,24 @@ def comparison_line(row: Row, catalog: pl.DataFrame, blocked: Reasons = UNNAMED)
     return "  ".join([part for part in parts if part] + [_shout(row, blocked)])
 
 
-def comparison_table(rows: pl.DataFrame, catalog: pl.DataFrame, blocked: Reasons = UNNAMED) -> str:
+FOLD = 5
+"""Columns of a row's first line where a table is too wide for one."""
+
+
+def comparison_table(
+    rows: pl.DataFrame,
+    catalog: pl.DataFrame,
+    blocked: Reasons = UNNAMED,
+    *,
+    width: int | None = None,
+) -> str:
     """Comparisons as an aligned table, in the order given.
 
     Args:
         rows: Rows of `comparisons`, overall or of slices.
         catalog: `metric_catalog`.
         blocked: Words for what stands against a verdict.
+        width: Characters of a line; a table that is wider takes two lines per row. None: no limit.
     """
     metrics = declarations(catalog)
     header = ("metric", "baseline", "candidate", "delta", "95 % interval", "p adj.", "pairs")
@@ -82,7 +93,16 @@ def comparison_table(rows: pl.DataFrame, catalog: pl.DataFrame, blocked: Reasons
             )
         )
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(_aligned(line, widths) for line in cells)
+    lines = [_aligned(line, widths) for line in cells]
+    if width is None or max(map(len, lines)) <= width:
+        return "\n".join(lines)
+    return "\n".join(_folded(line, widths) for line in cells)
+
+
+def _folded(line: tuple[str, ...], widths: list[int]) -> str:
+    """One row on two lines: the numbers, and below them, indented, the evidence and the verdict."""
+    head, rest = _aligned(line[:FOLD], widths[:FOLD]), _aligned(line[FOLD:], widths[FOLD:])
+    return f"{head}\n  {rest}"
 
 
 def digits(row: Row) -> int:

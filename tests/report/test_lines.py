@@ -111,3 +111,14 @@ def test_the_table_of_no_comparison_is_its_header() -> None:
 def test_a_hostile_slice_cannot_move_the_cursor_or_turn_the_text(hostile: str) -> None:
     text = line(comparison_row(slice_by="tag", slice=hostile))
     assert not {"\x1b", "\n", "\u202e"} & set(text)
+
+
+def test_a_table_too_wide_for_the_terminal_takes_two_lines_per_row() -> None:
+    rows = frame("comparisons", [comparison_row(), few_items_row()])
+    wide = comparison_table(rows, metric_catalog())
+    assert max(map(len, wide.splitlines())) > 80
+    narrow = comparison_table(rows, metric_catalog(), width=80).splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert len(narrow) == 2 * len(wide.splitlines())
+    assert wide.split() == " ".join(narrow).split()
+    assert comparison_table(rows, metric_catalog(), width=200) == wide

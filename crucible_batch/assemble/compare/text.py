@@ -26,8 +26,12 @@ def check_facet(slice_by: str) -> str:
     return slice_by
 
 
-def comparison_text(done: Comparison, slice_by: str | None = None) -> str:
+def comparison_text(
+    done: Comparison, slice_by: str | None = None, *, width: int | None = None
+) -> str:
     """The verdict in one sentence, the headline metrics, and one facet if asked for.
+
+    Tables wider than `width` characters take two lines per row.
 
     Raises:
         UnknownNameError: No facet has this name.
@@ -37,14 +41,15 @@ def comparison_text(done: Comparison, slice_by: str | None = None) -> str:
     headline = pl.DataFrame(headline_rows(done.rows, known), schema=done.rows.schema)
     blocked = reasons(done.baseline.row, done.candidate.row)
     lines = [f"{baseline} → {candidate}", verdict_sentence(done.rows, known, blocked), ""]
-    lines.append(comparison_table(headline, known, blocked))
+    lines.append(comparison_table(headline, known, blocked, width=width))
     lines += _notes(done, headline.row(0, named=True) if headline.height else None)
     if slice_by is not None:
         names = headline["metric"].implode()
         own = (pl.col("slice_by") == check_facet(slice_by)) & pl.col("metric").is_in(names)
         rows = done.rows.filter(own).sort("metric", "slice")
         nothing = f"no item with a value in both runs has a {slice_by}"
-        lines += ["", comparison_table(rows, known, blocked) if rows.height else nothing]
+        table = comparison_table(rows, known, blocked, width=width)
+        lines += ["", table if rows.height else nothing]
     return "\n".join(lines)
 
 
