@@ -17,7 +17,12 @@ boolean = partial(Column, kind=Kind.BOOL)
 time = partial(Column, kind=Kind.TIME)
 words = partial(Column, kind=Kind.WORDS)
 
+LARGEST = 1e15
+"""Bound of every number that is summed: sums of its squares and cubes over any run stay finite."""
+
 count = partial(Column, kind=Kind.INT, low=0)
+amount = partial(Column, kind=Kind.FLOAT, low=0.0, high=LARGEST)
+measured = partial(Column, kind=Kind.FLOAT, low=-LARGEST, high=LARGEST)
 share = partial(Column, kind=Kind.FLOAT, low=0.0, high=1.0)
 
 WORKSPACE = ident(

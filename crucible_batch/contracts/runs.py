@@ -10,11 +10,13 @@ from crucible_batch.contracts.columns import (
     RESULT_KEY,
     RUN,
     WORKSPACE,
+    amount,
     boolean,
     count,
     ident,
     integer,
     json_text,
+    measured,
     number,
     share,
     text,
@@ -129,14 +131,13 @@ RESULTS = Table(
         share(name="confidence", description="stated confidence, 0 to 1", nullable=True),
         text(name="error", description="provider error; excluded from means", nullable=True),
         ident(name="error_kind", description="kind of the error", nullable=True),
-        number(name="latency_ms", description="milliseconds", nullable=True, low=0),
+        amount(name="latency_ms", description="milliseconds", nullable=True),
         count(name="prompt_tokens", description="tokens in", nullable=True),
         count(name="completion_tokens", description="tokens out", nullable=True),
-        number(
+        amount(
             name="cost_usd",
             description="US dollars; unknown is null, never 0",
             nullable=True,
-            low=0,
         ),
         time(name="answered_at", description="when it was answered", nullable=True),
     ),
@@ -154,7 +155,7 @@ RETRIEVALS = Table(
         integer(name="rank", description="position, from 1; gaps are harmless", low=1),
         ident(name="chunk_id", description="chunk", nullable=True),
         ident(name="doc_id", description="document"),
-        number(name="score", description="retrieval score", nullable=True),
+        number(name="score", description="retrieval score; it only orders", nullable=True),
         text(name="text", description="evidence text", nullable=True),
         time(name="doc_updated_at", description="source time of the document", nullable=True),
         boolean(name="superseded", description="a newer version exists", nullable=True),
@@ -262,7 +263,7 @@ SCORES = Table(
     columns=(
         *RESULT_COLUMNS,
         ident(name="metric", description="a payload name or plugin.<namespace>.<name>"),
-        number(name="value", description="the score"),
+        measured(name="value", description="the score"),
     ),
     rules=(
         Rule(
@@ -291,7 +292,7 @@ RUN_METRICS = Table(
         WORKSPACE,
         RUN,
         ident(name="metric", description="plugin.<namespace>.<name>"),
-        number(name="value", description="the number"),
+        measured(name="value", description="the number"),
     ),
     rules=(
         Rule(
@@ -314,8 +315,8 @@ PLUGINS = Table(
         ident(name="metric", description="plugin.<namespace>.<name>"),
         text(name="title", description="name for people"),
         text(name="unit", description="unit"),
-        number(name="low", description="smallest possible value", nullable=True),
-        number(name="high", description="largest possible value", nullable=True),
+        measured(name="low", description="smallest possible value", nullable=True),
+        measured(name="high", description="largest possible value", nullable=True),
         word(name="better", description="direction", allowed=v.BETTER),
     ),
     rules=(

@@ -110,3 +110,13 @@ def test_an_unknown_table_suggests_the_nearest():
     with pytest.raises(UnknownNameError, match="No table is called 'result'") as caught:
         get_table("result")
     assert "Did you mean results" in str(caught.value)
+
+
+def test_every_number_that_is_summed_is_bounded_so_that_no_sum_of_its_squares_overflows():
+    only_orders = {("retrievals", "score")}
+    handed_in = [(t.name, column) for t in ALL if t.role is Role.INPUT for column in t.columns]
+    for table, column in handed_in:
+        if column.kind is Kind.FLOAT and (table, column.name) not in only_orders:
+            bounds = [abs(bound) for bound in (column.low, column.high) if bound is not None]
+            assert len(bounds) == 2, (table, column.name)
+            assert max(bounds) <= 1e15

@@ -20,9 +20,8 @@ ids = st.one_of(
     st.text(st.characters(exclude_categories=("Cs",)), max_size=4),
 )
 whole = st.one_of(st.none(), st.integers(-2, 5), st.just(2**62))
-numbers = st.one_of(
-    st.none(), st.floats(), st.sampled_from([0.0, -0.0, 1.0, 0.5, 1.0000000000000002, -1e-300])
-)
+edges = [0.0, -0.0, 1.0, 0.5, 1.0000000000000002, -1e-300, 1e15, 1.1e15]
+numbers = st.one_of(st.none(), st.floats(), st.sampled_from(edges))
 flags = st.one_of(st.none(), st.booleans())
 texts = st.one_of(st.none(), st.sampled_from(["", "nan", "x" * 2**20, "x" * (2**20 + 1)]))
 
@@ -38,7 +37,7 @@ def is_share(value):
 
 
 def is_amount(value):
-    return value is None or (math.isfinite(value) and value >= 0)
+    return value is None or 0 <= value <= 1e15
 
 
 def is_text(value):
@@ -65,7 +64,7 @@ def is_good_result(row):
     return (
         row["workspace_id"] == "w"
         and is_id(row["item_id"])
-        and (row["sample_index"] is None or row["sample_index"] >= 0)  # absent: 0
+        and (row["sample_index"] is None or 0 <= row["sample_index"] < 10_000)  # absent: 0
         and is_text(row["answer"])
         and row["retrieval_ran"] is not None
         and is_share(row["confidence"])
