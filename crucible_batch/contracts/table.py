@@ -44,6 +44,21 @@ DTYPES: dict[Kind, pl.DataType] = {
 }
 
 
+WORDS: dict[Kind, str] = {
+    Kind.ID: "text",
+    Kind.TEXT: "text",
+    Kind.NONBLANK: "text",
+    Kind.WORD: "text",
+    Kind.JSON: "an object or a list",
+    Kind.INT: "an integer",
+    Kind.FLOAT: "a number",
+    Kind.BOOL: "true or false",
+    Kind.TIME: "an ISO 8601 time",
+    Kind.WORDS: "a list of texts",
+}
+"""Kinds as people call their values."""
+
+
 class Storage(StrEnum):
     """How the store keeps a table."""
 
@@ -95,6 +110,16 @@ class Column:
     def dtype(self) -> pl.DataType:
         """The published Polars type."""
         return DTYPES[self.kind]
+
+    @property
+    def expected(self) -> str:
+        """What a value must be, in words: its type, and its range if it has one."""
+        what = WORDS[self.kind]
+        if self.allowed:
+            return f"one of {', '.join(self.allowed)}"
+        if self.low is not None and self.high is not None:
+            return f"{what} in {self.low:g}..{self.high:g}"
+        return what if self.low is None else f"{what} of at least {self.low:g}"
 
     @property
     def has_default(self) -> bool:

@@ -80,7 +80,7 @@ def _one_by_one(block: bytes, columns: Sequence[str], first: int) -> Parsed:
     numbers: list[int] = []
     bad: list[tuple[int, str, str]] = []
     for number, line in enumerate(block.split(b"\n")[:-1], start=first):
-        check = _fault(line, len(columns))
+        check = _fault(line, columns)
         if check is None:
             good.append(line)
             numbers.append(number)
@@ -95,10 +95,10 @@ def _one_by_one(block: bytes, columns: Sequence[str], first: int) -> Parsed:
     return Parsed(table.with_columns(pl.Series(LINE, numbers, dtype=pl.Int64())), bad)
 
 
-def _fault(line: bytes, n_columns: int) -> str | None:
+def _fault(line: bytes, columns: Sequence[str]) -> str | None:
     found = line.count(b" ") + 1 if line else 0
-    if found != n_columns:
-        return f"{found} columns, not {n_columns}"
+    if found != len(columns):
+        return f"{found} columns, not {len(columns)} ({' '.join(columns)})"
     try:
         line.decode()
     except UnicodeDecodeError as error:

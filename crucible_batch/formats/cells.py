@@ -22,13 +22,16 @@ class CellError(Exception):
     """A value that its column cannot hold; the text names the check."""
 
 
+class TypeCellError(CellError):
+    """A value of another type than the column's."""
+
+
 class _Missing:
     """Stands for a key that a row does not have."""
 
 
 MISSING: Final = _Missing()
 
-WRONG = "type"
 INT64 = range(-(2**63), 2**63)
 
 
@@ -65,6 +68,10 @@ def _checked(column: Column, values: list[Any]) -> tuple[pl.Series, dict[int, st
     for at, value in enumerate(values):
         try:
             parsed.append(None if value is None else parse(value))
+        except TypeCellError:
+            parsed.append(None)
+            as_written = json.dumps(value, ensure_ascii=False)  # "0.8" is text, 0.8 a number
+            problems[at] = reason(column.name, f"not {column.expected}", as_written)
         except CellError as error:
             parsed.append(None)
             problems[at] = reason(column.name, str(error), value)
@@ -73,13 +80,13 @@ def _checked(column: Column, values: list[Any]) -> tuple[pl.Series, dict[int, st
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise CellError(WRONG)
+        raise TypeCellError
     return value
 
 
 def _integer(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise CellError(WRONG)
+        raise TypeCellError
     if isinstance(value, float):
         if not math.isfinite(value):
             raise CellError("not finite")
@@ -92,7 +99,7 @@ def _integer(value: Any) -> int:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise CellError(WRONG)
+        raise TypeCellError
     try:
         number = float(value)
     except OverflowError:
@@ -104,7 +111,7 @@ def _number(value: Any) -> float:
 
 def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise CellError(WRONG)
+        raise TypeCellError
     return value
 
 
@@ -121,7 +128,7 @@ def _time(value: Any) -> datetime:
 
 def _words(value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise CellError(WRONG)
+        raise TypeCellError
     return value
 
 
@@ -130,7 +137,7 @@ def _json(value: Any) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, dict | list):
-        raise CellError(WRONG)
+        raise TypeCellError
     try:
         return json.dumps(
             value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False

@@ -140,7 +140,7 @@ def _take_header(header: object, source: Source, findings: Findings) -> None:
     if not isinstance(header, dict):
         raise ContractError(
             f"{source.name} begins with a run that is no object",
-            problems=[reason("run", "type", header)],
+            problems=[reason("run", "not an object", header)],
             fix='write {"run": {"run_id": …, "golden_set": …}} on the first line',
         )
     if findings.run is not None and findings.run != header:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crucible_batch.errors import ContractError
+import polars as pl
+
+from crucible_batch.errors import SHOWN, ContractError
 from crucible_batch.formats.chunk import Chunk, Findings, Reading
 from crucible_batch.formats.goldset import read_goldset
 from crucible_batch.formats.ids import with_assertion_ids
@@ -67,8 +69,11 @@ def _counted(
     chunks: Iterator[Chunk], findings: Findings, sources: Sequence[Source]
 ) -> Iterator[Chunk]:
     """Pass chunks on, count their rows, and refuse inputs that have none."""
+    faults: list[str] = []
     for raw in chunks:
         chunk = _with_ids(raw)
+        if chunk.frame.height and len(faults) < SHOWN:
+            faults += _first_fault(chunk.frame)
         findings.n_rows[chunk.table] = findings.n_rows.get(chunk.table, 0) + chunk.frame.height
         yield chunk
     without = findings.reported - findings.n_rows.keys() - MAY_BE_EMPTY
@@ -76,6 +81,14 @@ def _counted(
         what = f"rows of {', '.join(sorted(without))}" if without else "rows"
         raise ContractError(
             f"There are no {what} in the input",
-            problems=[source.name for source in sources],
-            fix="write the files again, or leave the empty ones out",
+            problems=faults or [source.name for source in sources],
+            fix="correct the lines: none of them can be read"
+            if faults
+            else "write the files again, or leave the empty ones out",
         )
+
+
+def _first_fault(frame: pl.DataFrame) -> list[str]:
+    """What is wrong with the first row, where reading found something."""
+    file, row, reasons = frame.select("_source_file", "_source_row", "_reasons").row(0)
+    return [f"{file} row {row}: {reasons[0]}"] if reasons else []

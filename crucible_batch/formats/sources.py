@@ -18,14 +18,17 @@ from crucible_batch.formats.verbs import Verb
 
 HEAD_BYTES = 1 << 16
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
-"""Compression by the first bytes: a file name may lie, the content does not."""
+"""Compression by the first bytes: the content decides, and a name that says another is refused."""
 
-COMPRESSED_SUFFIXES = (".gz", ".bz2", ".zst")
+COMPRESSED_SUFFIXES = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 KNOWN_SUFFIXES = (
     *(".parquet", ".pq", ".jsonl", ".ndjson", ".json"),
     *(".trec", ".run", ".qrels", ".qrel", ".txt", ".tsv"),
 )
 """What is taken from a folder when no format is asked for."""
+
+SHEETS = (".csv", ".xlsx", ".xls", ".ods")
+"""Names of tables that are not read: their cells have no types."""
 
 BOM = b"\xef\xbb\xbf"
 WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -128,7 +131,7 @@ def _expand_one(given: str, *, every_file: bool) -> tuple[list[Path], list[Path]
             f"{given} has no file to load",
             problems=[f"{file} has no known name" for file in sorted(left)],
             fix=f"files are known by {', '.join(KNOWN_SUFFIXES)} (and .gz, .bz2, .zst); "
-            "--format takes files of any name",
+            "--format takes files of any name; CSV is not read",
         )
     return taken, left
 
@@ -162,11 +165,7 @@ def identify(path: Path, verb: Verb, wanted: Format | None = None) -> Source:
     compression, head = _peek(path)
     chosen = wanted or _guess(path, head, verb)
     if chosen is None:
-        raise UsageError(
-            f"The format of {path} cannot be told from its name or content",
-            problems=[f"it begins with {head[:40].decode(errors='replace')!r}"],
-            fix="say --format " + "|".join(f for f in Format if verb in SERVES[f]),
-        )
+        raise _unknown(path, head, verb)
     if verb not in SERVES[chosen]:
         raise UsageError(
             f"{path} is {chosen}, which `load {verb}` does not take",
@@ -179,12 +178,35 @@ def identify(path: Path, verb: Verb, wanted: Format | None = None) -> Source:
     return Source(path, str(path), chosen, compression)
 
 
+def _unknown(path: Path, head: bytes, verb: Verb) -> UsageError:
+    """The error for a file of no format that the verb takes."""
+    formats = [str(member) for member in Format if verb in SERVES[member]]
+    if plain_name(path).endswith(SHEETS):
+        return UsageError(
+            f"{path} is a table of a spreadsheet (CSV and the like), which is not read",
+            fix=f"write it as {' or '.join(formats)}: in polars, "
+            "pl.read_csv(FILE).write_parquet(TABLE.parquet)",
+        )
+    return UsageError(
+        f"The format of {path} cannot be told from its name or content",
+        problems=[f"it begins with {head[:40].decode(errors='replace')!r}"],
+        fix=f"say --format {'|'.join(formats)}; CSV is not read",
+    )
+
+
 def _peek(path: Path) -> tuple[str | None, bytes]:
     """Compression and the first decompressed bytes of a file."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)
         compression = next((c for m, c in COMPRESSIONS.items() if magic.startswith(m)), None)
+        named = COMPRESSED_SUFFIXES.get(path.suffix.lower(), compression)
+        if magic and named != compression:
+            raise ContractError(
+                f"{path} is named like {named}, and its content is not {named}",
+                problems=[f"it begins with the bytes {magic.hex(' ')}"],
+                fix=f"write it again with {named}, or name it after what it holds",
+            )
         with pa.input_stream(str(path), compression=compression) as stream:
             head = bytes(stream.read(HEAD_BYTES))
     except OSError as error:
@@ -207,6 +229,8 @@ def _guess(path: Path, head: bytes, verb: Verb) -> Format | None:
     name = plain_name(path)
     if head.startswith(b"PAR1") or name.endswith((".parquet", ".pq")):
         return Format.PARQUET
+    if name.endswith(SHEETS):
+        return None
     text = head.removeprefix(BOM).lstrip()
     if text.startswith(b"{"):
         return _guess_json(name, text, verb)

@@ -27,6 +27,9 @@ SPILL_ROWS = 1_000_000
 """Beyond this many lines, rankings are gathered on disk instead of in memory."""
 
 BUCKETS = 64
+UNREADABLE = "\ufffd"
+"""Stands where a line is not UTF-8."""
+
 MAX_TAGS = 10
 
 _RANKED: dict[str, pl.DataType] = {
@@ -92,7 +95,7 @@ def read_trec_qrels(source: Source, findings: Findings, lane: Lane) -> Iterator[
                 ),
             )
         if part.bad:
-            yield Chunk("qrels", _bad_rows(part, source.name))
+            yield Chunk("qrels", _bad_rows(part, source.name, "query_id"))
 
 
 def _graded(rows: pl.DataFrame, source: str) -> pl.DataFrame:
@@ -118,9 +121,12 @@ def _with_meta(
     )
 
 
-def _bad_rows(part: Parsed, source: str) -> pl.DataFrame:
+def _bad_rows(part: Parsed, source: str, names: str) -> pl.DataFrame:
+    """Broken lines as rows; the first word, if readable, is their query: column `names`."""
     numbers, reasons, texts = (list(column) for column in zip(*part.bad, strict=True))
-    return pl.DataFrame(meta_columns(source, numbers, [[text] for text in reasons], texts))
+    words = [text.split(" ", 1)[0] for text in texts]
+    query = pl.Series(names, [None if UNREADABLE in w else w for w in words], dtype=pl.String)
+    return pl.DataFrame([query, *meta_columns(source, numbers, [[r] for r in reasons], texts)])
 
 
 def read_trec_run(sources: Sequence[Source], findings: Findings) -> Iterator[Chunk]:
@@ -151,7 +157,7 @@ def read_trec_run(sources: Sequence[Source], findings: Findings) -> Iterator[Chu
                 if odd.height:
                     yield Chunk("retrievals", _odd_scores(odd, source.name))
                 if part.bad:
-                    yield Chunk("retrievals", _bad_rows(part, source.name))
+                    yield Chunk("retrievals", _bad_rows(part, source.name, "item_id"))
                 good = rows if not odd.height else rows.filter(pl.col("score").is_finite())
                 gathered.add(good.with_columns(_file=pl.lit(at, pl.Int64)))
         for rows in gathered.parts():

@@ -42,7 +42,7 @@ def test_rows_put_aside_are_shown_with_their_reasons(crucible, nights, tmp_path)
     path = tmp_path / "runs/new.jsonl"
     path.write_text(path.read_text() + '{"item_id": "q0", "answer": 5}\n', encoding="utf-8")
     done = crucible("nightly", "--config", nights.config, "--root", nights.root)
-    assert "quarantined: results.answer: type: 5" in done.out
+    assert "quarantined: results.answer: not text: 5" in done.out
     assert "quarantine file: " in done.out
 
 

@@ -172,12 +172,12 @@ def test_values_that_fit_their_column_are_accepted(write, load, column, text, va
 @pytest.mark.parametrize(
     ("column", "text", "problem"),
     [
-        ("item_id", "7", "item_id: type: 7"),
-        ("item_id", "true", "item_id: type: true"),
-        ("answer", '["x"]', 'answer: type: ["x"]'),
-        ("answer", '{"a": 1}', 'answer: type: {"a": 1}'),
-        ("prompt_tokens", "true", "prompt_tokens: type: true"),
-        ("prompt_tokens", '"3"', "prompt_tokens: type: 3"),
+        ("item_id", "7", "item_id: not text: 7"),
+        ("item_id", "true", "item_id: not text: true"),
+        ("answer", '["x"]', 'answer: not text: ["x"]'),
+        ("answer", '{"a": 1}', 'answer: not text: {"a": 1}'),
+        ("prompt_tokens", "true", "prompt_tokens: not an integer of at least 0: true"),
+        ("prompt_tokens", '"3"', 'prompt_tokens: not an integer of at least 0: "3"'),
         ("prompt_tokens", "1.9", "prompt_tokens: not an integer: 1.9"),
         ("prompt_tokens", "NaN", "prompt_tokens: not finite: NaN"),
         ("prompt_tokens", "9223372036854775808", "prompt_tokens: too large: 9223372036854775808"),
@@ -186,11 +186,11 @@ def test_values_that_fit_their_column_are_accepted(write, load, column, text, va
         ("confidence", "-Infinity", "confidence: not finite: -Infinity"),
         ("confidence", "1e999", "confidence: not finite: Infinity"),
         ("confidence", "1" * 400, "confidence: not finite: " + "1" * 80),
-        ("confidence", "false", "confidence: type: false"),
-        ("confidence", '"0.8"', "confidence: type: 0.8"),
-        ("abstained", "0", "abstained: type: 0"),
-        ("abstained", '"true"', "abstained: type: true"),
-        ("answered_at", "1700000000", "answered_at: type: 1700000000"),
+        ("confidence", "false", "confidence: not a number in 0..1: false"),
+        ("confidence", '"0.8"', 'confidence: not a number in 0..1: "0.8"'),
+        ("abstained", "0", "abstained: not true or false: 0"),
+        ("abstained", '"true"', 'abstained: not true or false: "true"'),
+        ("answered_at", "1700000000", "answered_at: not an ISO 8601 time: 1700000000"),
         ("answered_at", '"2026-01-02"', "answered_at: no time zone: 2026-01-02"),
         ("answered_at", '"2026-01-02T03:04:05"', "answered_at: no time zone: 2026-01-02T03:04:05"),
         ("answered_at", '"02/28/2024"', "answered_at: not an ISO 8601 time: 02/28/2024"),
@@ -214,9 +214,9 @@ def test_every_bad_value_of_a_row_is_named_and_the_row_kept_as_it_was(write, loa
     row = {"item_id": 5, "answer": 6, "confidence": "x", "latency_ms": float("inf")}
     found = load(write("r.jsonl", row), "run")
     assert sorted(found.problems("results")) == [
-        "answer: type: 6",
-        "confidence: type: x",
-        "item_id: type: 5",
+        "answer: not text: 6",
+        'confidence: not a number in 0..1: "x"',
+        "item_id: not text: 5",
         "latency_ms: not finite: Infinity",
     ]
     assert json.loads(found["results"]["_row"][0]) == {**row, "latency_ms": "Infinity"}
@@ -226,12 +226,12 @@ def test_every_bad_value_of_a_row_is_named_and_the_row_kept_as_it_was(write, loa
 def test_a_list_of_words_holds_only_texts(write, load, tags):
     line = f'{{"item_id": "a", "question": "q", "answerable": true, "tags": {tags}}}'
     (problem,) = load(write("g.jsonl", line), "golden").problems("golden_items")
-    assert problem.startswith("tags: type: ")
+    assert problem.startswith("tags: not a list of texts: ")
 
 
 @pytest.mark.parametrize(
     ("detail", "problem"),
-    [("3", "detail: type: 3"), ('{"a": NaN}', 'detail: not finite: {"a": NaN}')],
+    [("3", "detail: not an object or a list: 3"), ('{"a": NaN}', 'detail: not finite: {"a": NaN}')],
 )
 def test_json_columns_hold_objects_and_lists(write, load, detail, problem):
     line = f'{{"item_id": "a", "checks": [{{"check_id": "c", "detail": {detail}}}]}}'

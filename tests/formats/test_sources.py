@@ -111,14 +111,14 @@ def test_compression_is_told_by_content_not_by_name(write):
     assert identify(path, Verb.RUN).compression == "gzip"
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
-def test_a_cut_off_compressed_file_is_a_contract_error(write, pack):
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress)])
+def test_a_cut_off_compressed_file_is_a_contract_error(write, suffix, pack):
     packed = pack(b"".join(b'{"item_id": "%d"}\n' % n for n in range(100_000)))
     source = Source(
-        write("a.jsonl.gz", packed[:-50]),
+        write(f"a.jsonl.{suffix}", packed[:-50]),
         "a",
         Format.JSONL,
-        identify(write("b.jsonl.gz", packed), Verb.RUN).compression,
+        identify(write(f"b.jsonl.{suffix}", packed), Verb.RUN).compression,
     )
     with pytest.raises(ContractError, match="cannot be read"):
         list(numbered_lines(source))
@@ -164,10 +164,34 @@ def test_the_format_is_told_by_name_and_content(write, name, data, verb, expecte
     assert identify(write(name, data), Verb(verb)).format == expected
 
 
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.trec.bz2", "a.jsonl.zst", "a.parquet.gz"])
+@pytest.mark.parametrize("data", [LINE, b"PAR1", pa.compress(LINE, codec="lz4", asbytes=True)])
+def test_a_name_that_tells_of_another_compression_is_refused(write, name, data):
+    with pytest.raises(ContractError, match="and its content is not") as caught:
+        identify(write(name, data), Verb.RUN)
+    assert data[:4].hex(" ") in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["results.csv", "golden.CSV", "x.csv.gz", "sheet.xlsx"])
+@pytest.mark.parametrize(
+    ("verb", "formats"),
+    [
+        (Verb.GOLDEN, "parquet or jsonl or goldset or topics"),
+        (Verb.RUN, "parquet or jsonl or trec"),
+    ],
+)
+def test_a_table_without_types_is_refused_with_the_formats_there_are(write, name, verb, formats):
+    data = b"item_id\tquestion,answerable\nq1,Who?,true\n"
+    packed = gzip.compress(data) if name.endswith(".gz") else data
+    with pytest.raises(UsageError, match=r"\(CSV and the like\), which is not read") as caught:
+        identify(write(name, packed), verb)
+    assert formats in caught.value.fix
+
+
 def test_an_unknown_format_says_which_formats_the_verb_takes(write):
     with pytest.raises(UsageError, match="cannot be told") as caught:
         identify(write("a.txt", b"hello\n"), Verb.RUN)
-    assert caught.value.fix == "say --format parquet|jsonl|trec"
+    assert caught.value.fix == "say --format parquet|jsonl|trec; CSV is not read"
 
 
 def test_a_format_that_does_not_serve_the_verb_is_a_usage_error(write):

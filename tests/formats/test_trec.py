@@ -5,13 +5,15 @@ import random
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucible_batch.errors import ContractError, UsageError
 from crucible_batch.formats import blanks, trec
 from crucible_batch.formats.trec import Lane
 from crucible_batch.formats.trec_write import write_trec_qrels, write_trec_run
+
+RUN_LINE = "6 (item_id q0 doc_id rank score_text tag)"
 
 
 def ranking(found) -> list[tuple]:
@@ -89,9 +91,9 @@ def test_ids_are_text_whatever_they_look_like(write, load, doc):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("q Q0 d 1 0.5", "line: 5 columns, not 6: q Q0 d 1 0.5"),
-        ("q Q0 d 1 0.5 t extra", "line: 7 columns, not 6: q Q0 d 1 0.5 t extra"),
-        ("word", "line: 1 columns, not 6: word"),
+        ("q Q0 d 1 0.5", f"line: 5 columns, not {RUN_LINE}: q Q0 d 1 0.5"),
+        ("q Q0 d 1 0.5 t extra", f"line: 7 columns, not {RUN_LINE}: q Q0 d 1 0.5 t extra"),
+        ("word", f"line: 1 columns, not {RUN_LINE}: word"),
         ("q Q0 d 1 high t", "score: not a number: high"),
         ("q Q0 d 1 1_000 t", "score: not a number: 1_000"),
         ("q Q0 d 1 0,5 t", "score: not a number: 0,5"),
@@ -171,6 +173,7 @@ def test_ranks_agree_with_trec_evals_order_by_a_plain_loop(write, load):
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+@settings(deadline=None)
 def test_scores_are_read_as_exactly_the_floats_written(tmp_path_factory, load, scores):
     path = tmp_path_factory.mktemp("t") / "a.trec"
     path.write_text("".join(f"q Q0 d{n} 1 {s!r} t\n" for n, s in enumerate(scores)))
@@ -224,7 +227,9 @@ def test_a_signed_grade_is_an_integer(write, load):
 
 def test_qrels_with_three_columns_are_broken_rows(write, load):
     found = load(write("a.qrels", "q 0 d"), "qrels", as_format="trec")
-    assert found.problems("qrels") == ["line: 3 columns, not 4: q 0 d"]
+    assert found.problems("qrels") == [
+        "line: 3 columns, not 4 (query_id iteration doc_id grade_text): q 0 d"
+    ]
 
 
 def test_a_pair_judged_twice_stays_two_rows(write, load):
