@@ -35,12 +35,17 @@ class Split:
     Attributes:
         accepted: Good rows: the contract columns that were found, and the meta columns.
         quarantined: Bad rows: the same columns; `_reasons` is not empty, `_row` is the row as JSON.
-        n_already_there: Later copies of identical rows, which are in neither part.
+        copies: Later copies of identical rows, which are in neither part; None for none.
     """
 
     accepted: pl.DataFrame
     quarantined: pl.DataFrame
-    n_already_there: int = 0
+    copies: pl.DataFrame | None = None
+
+    @property
+    def n_already_there(self) -> int:
+        """Number of later copies."""
+        return 0 if self.copies is None else self.copies.height
 
 
 def split(table: Table, frame: pl.DataFrame, *, later: Iterable[str] = ()) -> Split:
@@ -84,7 +89,8 @@ def split_duplicates(table: Table, frame: pl.DataFrame) -> Split:
     content = [name for name in table.content if name in frame.columns]
     if not frame.select(key).is_duplicated().any():
         return Split(frame, frame.clear())
-    first = frame.unique(content, keep="first", maintain_order=True)
+    numbered = frame.with_row_index("_at")
+    first = numbered.unique(content, keep="first", maintain_order=True)
     shown = pl.concat_str(
         [pl.col(name).cast(pl.String).fill_null("null") for name in key if name != "workspace_id"],
         separator=", ",
@@ -92,11 +98,13 @@ def split_duplicates(table: Table, frame: pl.DataFrame) -> Split:
     clash = pl.struct(key).is_duplicated()
     keys = first.filter(clash).select(key).unique()
     clashing = frame.join(keys, on=key, how="semi", nulls_equal=True, maintain_order="left")
-    kept = first.join(keys, on=key, how="anti", nulls_equal=True, maintain_order="left")
+    clear = numbered.join(keys, on=key, how="anti", nulls_equal=True, maintain_order="left")
     parts = reject(
         clashing, pl.lit(value=True), pl.format("{}: duplicate_key: {}", pl.lit(key[-1]), shown)
     )
-    return Split(kept, parts.quarantined, frame.height - kept.height - clashing.height)
+    kept = clear.join(first, on="_at", how="semi", maintain_order="left").drop("_at")
+    copies = clear.join(first, on="_at", how="anti", maintain_order="left").drop("_at")
+    return Split(kept, parts.quarantined, copies)
 
 
 def _part(frame: pl.DataFrame, fails: pl.DataFrame) -> Split:

@@ -202,15 +202,15 @@ def test_a_header_gives_the_run_its_configurations_and_its_status(loads, result)
     ("header", "said"),
     [
         ({"sample_n": 2}, "unknown key 'sample_n'; did you mean samples_n?"),
-        ({"samples_n": "2"}, "samples_n: type: 2"),
+        ({"samples_n": "2"}, 'samples_n: not an integer in 1..10000: "2"'),
         ({"samples_n": 0}, "samples_n: not in 1..10000: 0"),
         ({"samples_n": 2**62}, "samples_n: not in 1..10000: 4611686018427387904"),
         ({"top_k": -1}, "top_k: below 1: -1"),
-        ({"label": 7}, "label: type: 7"),
+        ({"label": 7}, "label: not text: 7"),
         ({"status": "done"}, "status: not one of running, succeeded, failed, degraded: done"),
         ({"run_id": " "}, "run_id: blank"),
         ({"run_id": "a\nb"}, "run_id: control_character"),
-        ({"golden_set_hash": 5}, "golden_set_hash: type: 5"),
+        ({"golden_set_hash": 5}, "golden_set_hash: not text: 5"),
         ({"target": [1]}, "target: not an object"),
         ({"target": {"a": 1}, "target_snapshot_id": "x"}, "give one of them"),
         ({"judge": {"model": "m"}}, "does not say which judge it is"),
@@ -356,9 +356,9 @@ def test_keys_are_unique_over_all_files_of_a_load(loads, result, counted):
     a = loads.lines("a.jsonl", result(1, retrievals=[{"doc_id": "d"}]), result(2))
     b = loads.lines("b.jsonl", result(1, retrievals=[{"doc_id": "e"}]), result(3))
     report = loads.run(a, b, run="r")
-    assert counted(report, "results") == (4, 3, 0, 1)
+    assert counted(report, "results") == (4, 2, 2, 0)
     assert counted(report, "retrievals") == (2, 0, 2, 0)
-    assert loads.rows("results", "item_id") == ["q1", "q2", "q3"]
+    assert loads.rows("results", "item_id") == ["q2", "q3"]
 
 
 def test_rows_of_many_files_and_many_tables_all_arrive(loads, result, counted):
@@ -386,10 +386,12 @@ def test_bad_check_details_are_quarantined_and_good_ones_made_canonical(loads, c
         {"item_id": "q1", "check_id": name, "detail": detail}
         for name, detail in {"a": '{"b": 1,"a":2}', "b": "{oops", "c": '{"x": NaN}'}.items()
     ]
-    results = loads.parquet("results.parquet", [{"item_id": "q1"}])
+    rows = [row | {"item_id": f"q{n}"} for n, row in enumerate(rows, start=1)]
+    results = loads.parquet("results.parquet", [{"item_id": row["item_id"]} for row in rows])
     report = loads.run(results, loads.parquet("checks.parquet", rows), run="r")
     assert counted(report, "checks") == (3, 1, 2, 0)
-    assert "checks.detail: not_json: {oops (2 rows" in report.reasons[0]
+    assert counted(report, "results") == (3, 1, 2, 0)
+    assert any("checks.detail: not_json: {oops (2 rows" in line for line in report.reasons)
     assert loads.rows("checks", "detail") == ['{"a":2,"b":1}']
 
 
@@ -415,7 +417,8 @@ def test_a_reload_tells_the_same_facts_and_that_nothing_happened(loads, result):
     path = loads.lines("r.jsonl", result(1))
     first, again = (loads.run(path, run="r") for _ in range(2))
     assert again.facts == first.facts
-    assert again.messages == (f"already committed as c{first.commit:08d} (no-op)",)
+    assert again.messages[:-1] == first.messages
+    assert again.messages[-1] == f"already committed as c{first.commit:08d} (no-op)"
 
 
 def test_a_dry_run_of_a_run_writes_nothing(loads, result, counted):

@@ -112,10 +112,23 @@ def _unique(spool: Spool, table: Table, paths: list[Path], tally: Tally) -> list
         path.unlink()
         suspects.append(frame.filter(hit))
         kept.append(spool.write(table, frame.filter(~hit)))
-    resolved = split_duplicates(table, pl.concat(suspects))
-    tally.n_already_there += resolved.n_already_there
-    kept.append(spool.write(table, keep(resolved, tally)))
+    kept.append(spool.write(table, keep(split_duplicates(table, pl.concat(suspects)), tally)))
     return kept
+
+
+def changed(
+    spool: Spool,
+    table: Table,
+    paths: Sequence[Path],
+    change: Callable[[pl.DataFrame], pl.DataFrame],
+) -> list[Path]:
+    """Write every piece anew as `change` gives it back."""
+    anew = []
+    for path in paths:
+        frame = pl.read_parquet(path, glob=False)
+        path.unlink()
+        anew.append(spool.write(table, change(frame)))
+    return anew
 
 
 def _repeated_hashes(table: Table, paths: Sequence[Path]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -10,12 +10,15 @@ import polars as pl
 
 from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.existing import settle
-from crucible_batch.assemble.load.report import LoadReport, Tallies
+from crucible_batch.assemble.load.report import LoadReport, Tallies, Tally
 from crucible_batch.assemble.load.session import Decision, Progress, Session
+from crucible_batch.assemble.load.whole import HERE, incomplete, nameless, refused_rows
 from crucible_batch.assemble.qrels import plan_qrels, snapshot_lanes
 from crucible_batch.contracts import TABLES, Table
+from crucible_batch.contracts.conform import META
 from crucible_batch.contracts.vocabulary import SOURCES
 from crucible_batch.errors import UsageError
+from crucible_batch.formats.sources import Format, Source
 from crucible_batch.formats.trec import Lane
 from crucible_batch.formats.verbs import Verb
 from crucible_batch.store import Store
@@ -23,6 +26,9 @@ from crucible_batch.store.fingerprint import content_fingerprint
 from crucible_batch.store.snapshot import Snapshot
 
 QRELS, CHUNKS = TABLES["qrels"], TABLES["chunks"]
+QUERY = ["query_id"]
+NO_LINES = pl.DataFrame(schema={name: META[name] for name in HERE})
+JUDGMENT_QUARANTINED = pl.format("query_id: judgment_quarantined: {}", "_why")
 
 
 def load_qrels(
@@ -44,8 +50,8 @@ def load_qrels(
         store: Where to.
         paths: Files, folders or globs: Parquet in contract shape, JSONL, TREC qrels.
         workspace: Workspace; made if it is not there.
-        source: Source of files that do not say it (TREC): human if None.
-        judge: Judge of files that do not say it; of an llm it is model@prompt_version.
+        source: Source of TREC files, which do not say it: human if None.
+        judge: Judge of TREC files; of an llm it is model@prompt_version.
         author: Who hands them in, for the audit log.
         format: How to read the files; found out when None.
         lenient: Load the good rows although others break their contract.
@@ -54,7 +60,8 @@ def load_qrels(
 
     Raises:
         ContractError: Rows break their contract, and `lenient` is false.
-        UsageError: `source` is no source, or an llm's judge has no model and prompt version.
+        UsageError: `source` is no source, an llm's judge has no model and prompt version, or
+            either is given for a file that is not TREC.
     """
     if source is not None and source not in SOURCES:
         raise UsageError(f"No source is called {source!r}", fix=f"use one of {', '.join(SOURCES)}.")
@@ -67,6 +74,7 @@ def load_qrels(
         dry_run=dry_run,
         progress=progress,
     ) as session:
+        _require_trec(session.inputs, {"--source": source, "--judge": judge})
         found = steps.gather(session.read(Lane(source or "human", judge)).chunks)
         tallies: Tallies = steps.tallies_for(found)
         good = {
@@ -75,12 +83,33 @@ def load_qrels(
             if table.name in found
         }
         session.refuse_unless(lenient, tallies, "judgments")
+        if QRELS.name in good:
+            lost = nameless(_refused(tallies[QRELS.name]), NO_LINES)
+            session.refuse_unconfined(lost, tallies, "query")
+            good[QRELS.name] = _whole_queries(good[QRELS.name], tallies[QRELS.name])
+        good = {name: steps.contract_rows(TABLES[name], rows) for name, rows in good.items()}
 
         def decide(snapshot: Snapshot) -> Decision:
             return _decide(snapshot, good, actor=author or "load", now=session.workspace.now())
 
         contents = [[name, content_fingerprint(rows, TABLES[name])] for name, rows in good.items()]
         return session.commit(decide, tallies, key=contents)
+
+
+def _require_trec(inputs: Sequence[Source], options: Mapping[str, str | None]) -> None:
+    """Refuse options that speak of TREC files where another file says it itself.
+
+    Raises:
+        UsageError: Names the options and the files.
+    """
+    given = [name for name, value in options.items() if value is not None]
+    others = [source.name for source in inputs if source.format is not Format.TREC]
+    if given and others:
+        raise UsageError(
+            f"{' and '.join(given)} would change nothing in files that are not TREC",
+            problems=others,
+            fix="leave the option out: the columns source and judge of the file say it.",
+        )
 
 
 def _decide(
@@ -104,7 +133,17 @@ def _admit(table: Table, frame: pl.DataFrame, workspace: str, tallies: Tallies) 
     rows = steps.fill_constant(frame, "workspace_id", workspace, option="--workspace")
     later = ("qrel_id", "created_at") if table is QRELS else ()
     rows = fill_lane(rows) if table is QRELS else rows
-    return steps.contract_rows(table, steps.admit(table, rows, tallies[table.name], later=later))
+    return steps.admit(table, rows, tallies[table.name], later=later)
+
+
+def _whole_queries(rows: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    """Leave out the judgments on queries that lack a refused one: fewer make a softer ruler."""
+    lacking = incomplete(_refused(tally), rows.select(*QUERY, *HERE), NO_LINES, QUERY)
+    return steps.refuse_among(rows, lacking, QUERY, JUDGMENT_QUARANTINED, tally)
+
+
+def _refused(tally: Tally) -> dict[str, pl.LazyFrame]:
+    return refused_rows({QRELS.name: tally}, QUERY)
 
 
 def fill_lane(rows: pl.DataFrame) -> pl.DataFrame:

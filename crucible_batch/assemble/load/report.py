@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -29,6 +29,7 @@ class Tally:
         n_already_there: Rows that are stored, or stand in the input, already.
         n_quarantined: Rows put aside with reasons.
         pieces: The rows put aside.
+        copies: Later copies of identical rows of the input; they go where the first one goes.
         reasons: How often each reason occurs, per piece.
     """
 
@@ -38,6 +39,7 @@ class Tally:
     n_already_there: int = 0
     n_quarantined: int = 0
     pieces: list[pl.LazyFrame] = field(default_factory=list)
+    copies: list[pl.LazyFrame] = field(default_factory=list)
     reasons: list[pl.DataFrame] = field(default_factory=list)
 
     @property
@@ -53,12 +55,38 @@ class Tally:
         frame = frame.drop(noted)  # what the load notes beside a row is not part of it
         self.n_quarantined += frame.height
         self.reasons.append(count_reasons(frame))
-        if self.spill is None or self.n_quarantined <= KEPT_ROWS:
-            self.pieces.append(frame.lazy())
+        name = f"aside-{len(self.pieces):06d}"
+        self.pieces.append(self._held(frame, self.n_quarantined, name))
+
+    def note_copies(self, frame: pl.DataFrame | None) -> None:
+        """Count later copies of identical rows as already there, and remember them."""
+        if frame is None or frame.is_empty():
             return
-        path = self.spill / f"aside-{id(self):x}-{len(self.pieces):06d}.arrow"
+        self.n_already_there += frame.height
+        name = f"copies-{len(self.copies):06d}-{self.n_already_there}"
+        self.copies.append(self._held(frame, self.n_already_there, name))
+
+    def recall_copies(
+        self, keys: pl.DataFrame, on: list[str], *, how: Literal["semi", "anti"]
+    ) -> list[pl.DataFrame]:
+        """Take back copies whose key is among `keys` (semi) or is not (anti): uncounted again."""
+        if not self.copies:
+            return []
+        every, known = pl.concat(self.copies), keys.lazy()
+        back = every.join(known, on=on, how=how, nulls_equal=True, maintain_order="left").collect()
+        if back.height:
+            taken = back.lazy().select(on).unique()
+            self.copies = [every.join(taken, on=on, how="anti", nulls_equal=True)]
+            self.n_already_there -= back.height
+        return [back]
+
+    def _held(self, frame: pl.DataFrame, n_held: int, name: str) -> pl.LazyFrame:
+        """The frame, in memory as long as no more than `KEPT_ROWS` rows are held, else on disk."""
+        if self.spill is None or n_held <= KEPT_ROWS:
+            return frame.lazy()
+        path = self.spill / f"{id(self):x}-{name}.arrow"
         frame.write_ipc(path, compression="lz4")
-        self.pieces.append(pl.scan_ipc(path, glob=False))
+        return pl.scan_ipc(path, glob=False)
 
     def all_quarantined(self) -> pl.LazyFrame:
         """The rows put aside; in the order of their sources if memory holds them."""

@@ -52,9 +52,7 @@ def admit(
     """Split rows by their contract and their keys; count; return the good ones with meta."""
     tally.n_in += frame.height
     good = keep(split(table, canonical(table, frame), later=later), tally)
-    unique = split_duplicates(table, good)
-    tally.n_already_there += unique.n_already_there
-    return keep(unique, tally)
+    return keep(split_duplicates(table, good), tally)
 
 
 def canonical(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
@@ -91,8 +89,9 @@ def canonical_text(text: str) -> str | None:
 
 
 def keep(parts: Split, tally: Tally) -> pl.DataFrame:
-    """Put the bad rows aside and return the good ones."""
+    """Put the bad rows aside, note the copies, and return the good rows."""
     tally.put_aside(parts.quarantined)
+    tally.note_copies(parts.copies)
     return parts.accepted
 
 
@@ -103,11 +102,37 @@ def refuse_orphans(
     reason: pl.Expr,
     tally: Tally,
 ) -> pl.DataFrame:
-    """Put aside rows whose parent is not among `parents`; null key parts count as equal."""
+    """Put aside rows whose parent is not among `parents`; null key parts count as equal.
+
+    Copies of a row go with it: a row that is stored nowhere is not already there.
+    """
     known = parents.select(on).unique()
     orphans = frame.join(known, on=on, how="anti", nulls_equal=True, maintain_order="left")
+    orphans = pl.concat([orphans, *tally.recall_copies(known, on, how="anti")])
     tally.put_aside(reject(orphans, ALWAYS, reason).quarantined)
     return frame.join(known, on=on, how="semi", nulls_equal=True, maintain_order="left")
+
+
+def refuse_among(
+    frame: pl.DataFrame, keys: pl.DataFrame, on: list[str], reason: pl.Expr, tally: Tally
+) -> pl.DataFrame:
+    """Put aside rows whose key is among `keys`, and copies of such rows.
+
+    Args:
+        frame: Rows, with meta columns.
+        keys: Distinct keys; `reason` may name further columns of theirs.
+        on: Columns of the key.
+        reason: Why.
+        tally: Counts.
+    """
+    if keys.is_empty():
+        return frame
+    names = keys.select(on)
+    hit = frame.join(names, on=on, how="semi", nulls_equal=True, maintain_order="left")
+    hit = pl.concat([hit, *tally.recall_copies(names, on, how="semi")])
+    told = hit.join(keys, on=on, how="left", nulls_equal=True, maintain_order="left")
+    tally.put_aside(reject(told, ALWAYS, reason).quarantined)
+    return frame.join(names, on=on, how="anti", nulls_equal=True, maintain_order="left")
 
 
 def contract_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:

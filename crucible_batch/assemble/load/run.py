@@ -31,6 +31,9 @@ from crucible_batch.contracts import TABLES
 from crucible_batch.formats.verbs import VERB_TABLES, Verb
 from crucible_batch.store import BulkFile, Snapshot, Store, content_fingerprint
 
+UNFINISHED = (None, "running")
+"""Statuses, as the command gives them, after which another part may come."""
+
 TRIES = 5
 """How often a load that another load of the run overtakes starts again."""
 
@@ -117,6 +120,7 @@ class _Loading:
     def commit(self) -> LoadReport:
         """Check, stage and commit everything."""
         self.rows.check()
+        self.session.refuse_unconfined(self.rows.unconfined, self.tallies, "result")
         self._require_something()
         self.session.show("sorting")
         staged = stage(self.session.workspace, self.rows.good, self.run_id, self.part)
@@ -193,6 +197,7 @@ class _Loading:
             events=new,
             bulk=bulk,
             already_there={name: n for name, n in there.items() if name in self.tallies},
+            messages=self._messages(),
             facts={
                 "run_id": self.run_id,
                 "golden_set": self.facts.run["golden_set"],
@@ -200,6 +205,18 @@ class _Loading:
                 "samples_n": str(self.facts.run["samples_n"]),
             },
         )
+
+    def _messages(self) -> tuple[str, ...]:
+        """What is not there, of a run that expects no further part."""
+        n_missing, samples_n = self.rows.n_missing, self.facts.run["samples_n"]
+        if not n_missing or (self.part is not None and self.facts.statement.status in UNFINISHED):
+            return ()
+        n_items = self.facts.ruler.items.height
+        what = f"{n_items:,} items have no result"
+        if samples_n > 1:
+            n_results = n_items * samples_n
+            what = f"{n_results:,} results ({n_items:,} items × {samples_n} samples) are not there"
+        return (f"{n_missing:,} of {what}; they will count as missing",)
 
     def _run_row(self, snapshot: Snapshot) -> tuple[pl.DataFrame, int]:
         """The row of `runs` if it is new, and how many rows of the input's table are stored."""

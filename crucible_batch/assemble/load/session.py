@@ -19,7 +19,7 @@ from crucible_batch.assemble.load.report import (
     refusal,
     table_reports,
 )
-from crucible_batch.errors import UnknownNameError, UsageError
+from crucible_batch.errors import ContractError, UnknownNameError, UsageError
 from crucible_batch.formats import sources
 from crucible_batch.formats.chunk import Chunk, Reading
 from crucible_batch.formats.read import read
@@ -125,6 +125,29 @@ class Session:
         """
         if not lenient and any(tally.n_quarantined for tally in tallies.values()):
             raise refusal(what, tallies, self.put_aside(tallies))
+
+    def refuse_unconfined(self, problems: Sequence[str], tallies: Tallies, parent: str) -> None:
+        """Stop a load with bad rows that cannot be put aside together with what they belong to.
+
+        Args:
+            problems: The rows, in words.
+            tallies: Where all rows went.
+            parent: What they belong to: a result, an item, a query.
+
+        Raises:
+            ContractError: There are such rows; all that were refused are in quarantine.
+        """
+        if not problems:
+            return
+        files = self.put_aside(tallies)
+        where = f" (they are in {', '.join(map(str, files))})" if files else ""
+        raise ContractError(
+            f"{len(problems):,} bad rows cannot be put aside with the {parent} they belong to: it "
+            "is not named, or stored already; without them scores could be too high, so nothing "
+            "was loaded",
+            problems=problems,
+            fix=f"correct the rows{where} and load the input again.",
+        )
 
     def put_aside(self, tallies: Tallies) -> tuple[Path, ...]:
         """Write the rows of a load that is refused to quarantine, and say where."""
