@@ -215,7 +215,8 @@ class _Gathered:
         if not self.n_spills:
             yield pl.concat(self.held) if self.held else pl.DataFrame(schema=_RANKED)
             return
-        self._spill()
+        if self.held:
+            self._spill()
         for bucket in range(BUCKETS):
             files = sorted(self.folder.glob(f"{bucket}-*.parquet"))
             if files:

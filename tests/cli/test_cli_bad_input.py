@@ -188,7 +188,6 @@ def test_one_document_required_and_forbidden_is_refused(store, crucible, file):
         ({"grade": 4}, "grade: not in 0..3: 4"),
         ({"grade": 2.5}, "grade: not an integer: 2.5"),
         ({"source": "robot"}, "source: not one of human, provenance, llm: robot"),
-        ({"query_id": " "}, "query_id: blank:"),
     ],
 )
 def test_a_bad_judgment_refuses_the_file_and_lenient_loads_the_rest(

@@ -160,6 +160,12 @@ def test_the_ranking_does_not_depend_on_the_order_of_lines_blocks_or_the_way_thr
     assert max(found.heights["retrievals"]) <= 7
 
 
+def test_a_run_whose_last_block_went_to_disk_is_whole(write, load, monkeypatch):
+    monkeypatch.setattr(trec, "SPILL_ROWS", 3)
+    found = load(write("a.trec", *[f"q Q0 d{n} 1 {n} t" for n in range(3)]), "run")
+    assert [row[2] for row in ranking(found)] == ["d2", "d1", "d0"]
+
+
 def test_ranks_agree_with_trec_evals_order_by_a_plain_loop(write, load):
     chance = random.Random(3)
     rows = [
