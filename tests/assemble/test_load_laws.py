@@ -63,13 +63,21 @@ def is_good(row):
     )
 
 
+def is_whole(rankings):
+    """No row under a result is bad, and no rank is given to two documents or scores."""
+    placed = {(n, row["doc_id"], row["score"]) for rows in rankings for n, row in enumerate(rows)}
+    return all(doc for _, doc, _ in placed) and len({n for n, *_ in placed}) == len(placed)
+
+
 def expected(rows):
     """(accepted, quarantined, already there) of results, by a plain reading of the contract."""
     good = [
         (r["item_id"], r["sample_index"], r["answer"], r["confidence"]) for r in rows if is_good(r)
     ]
     contents = {key: {row for row in good if row[:2] == key} for key in {g[:2] for g in good}}
-    clear = {key for key, rows in contents.items() if len(rows) == 1}
+    under = {key: [r["retrievals"] for r in rows if is_good(r) and r.get("retrievals")
+                   and (r["item_id"], r["sample_index"]) == key] for key in contents}  # fmt: skip
+    clear = {key for key, rows in contents.items() if len(rows) == 1 and is_whole(under[key])}
     n_clash = sum(row[:2] not in clear for row in good)
     n_bad = len(rows) - len(good) + n_clash
     return clear, n_bad, len(rows) - n_bad - len(clear)

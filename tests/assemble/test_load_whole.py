@@ -68,6 +68,17 @@ def test_a_bad_line_of_a_result_harms_no_other_sample_of_its_item(loads, result)
     assert loads.rows("results", "item_id", "sample_index") == [("q1", 0)]
 
 
+def test_rows_under_a_refused_line_never_join_a_good_line_of_the_same_result(
+    loads, result, counted
+):
+    good = result(1, retrievals=ranked("d1"), claims=[{"claim_id": "1", "grounded": False}])
+    bad = result(1, confidence=2, retrievals=ranked("d1", "d2"), claims=good["claims"])
+    report = loads.run(loads.lines("r.jsonl", bad, good), run="r")
+    assert loads.rows("retrievals", "rank", "doc_id") == [(1, "d1")]
+    assert counted(report, "retrievals") == (3, 1, 2, 0)
+    assert counted(report, "claims") == (2, 1, 1, 0)
+
+
 def test_all_copies_of_a_refused_result_are_refused_and_none_is_already_there(
     loads, result, counted
 ):

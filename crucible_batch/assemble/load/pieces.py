@@ -10,15 +10,13 @@ import numpy as np
 import polars as pl
 
 from crucible_batch.assemble.load.report import Tally
-from crucible_batch.assemble.load.rows import canonical, keep
+from crucible_batch.assemble.load.rows import Check, canonical, keep
 from crucible_batch.contracts import TABLES, Storage, Table
 from crucible_batch.contracts.conform import complete
 from crucible_batch.contracts.validate import split, split_duplicates
 from crucible_batch.formats.chunk import Chunk
 
 HASH_SEED = 20_240_229
-
-Check = Callable[[pl.DataFrame, Tally], pl.DataFrame]
 
 
 class Spool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +14,9 @@ from crucible_batch.contracts.conform import META, complete, reason
 from crucible_batch.contracts.validate import Split, reject, split, split_duplicates
 from crucible_batch.errors import ContractError
 from crucible_batch.formats.chunk import Chunk
+
+Check = Callable[[pl.DataFrame, Tally], pl.DataFrame]
+"""Puts rows aside that break a rule across tables, and returns the others."""
 
 ALWAYS = pl.lit(value=True)
 
@@ -46,12 +49,22 @@ def fill_constant(frame: pl.DataFrame, column: str, value: str, *, option: str) 
     return frame.with_columns(pl.lit(value).alias(column))
 
 
+def _as_they_are(frame: pl.DataFrame, _: Tally) -> pl.DataFrame:
+    """The check of tables that no rule across tables speaks of."""
+    return frame
+
+
 def admit(
-    table: Table, frame: pl.DataFrame, tally: Tally, *, later: Iterable[str] = ()
+    table: Table,
+    frame: pl.DataFrame,
+    tally: Tally,
+    *,
+    later: Iterable[str] = (),
+    check: Check = _as_they_are,
 ) -> pl.DataFrame:
-    """Split rows by their contract and their keys; count; return the good ones with meta."""
+    """Split rows by their contract, by `check` and by their keys; count; return the good ones."""
     tally.n_in += frame.height
-    good = keep(split(table, canonical(table, frame), later=later), tally)
+    good = check(keep(split(table, canonical(table, frame), later=later), tally), tally)
     return keep(split_duplicates(table, good), tally)
 
 

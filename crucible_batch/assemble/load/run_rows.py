@@ -57,6 +57,7 @@ class RunRows:
         self._run_id = facts.statement.run_id
         self._stored = snapshot.read("results", subject=self._run_id).select(SAMPLE).collect()
         self._parents, self._gone = self._stored, self._stored.clear()
+        self._gone_lines = pl.DataFrame(schema={name: META[name] for name in HERE})
         self.good: dict[str, list[Path]] = {}
         self.events: dict[str, pl.DataFrame] = {}
         self.unconfined: tuple[str, ...] = ()
@@ -114,9 +115,11 @@ class RunRows:
         table, tally = TABLES["results"], self._tallies["results"]
         paths = self._spool.paths(table.name)
         good = pieces.checked(self._spool, table, paths, fill, check, tally)
-        bad = [piece.select(SAMPLE).collect() for piece in tally.pieces]
+        bad = [piece.select(*SAMPLE, *HERE).collect() for piece in tally.pieces]
         self._parents = pl.concat([self._parents, pieces.rows_of(good, SAMPLE)]).unique()
-        self._gone = pl.concat([self._gone, *bad]).unique()
+        self._gone = pl.concat([self._gone, *[rows.select(SAMPLE) for rows in bad]]).unique()
+        lines = [self._gone_lines, *[rows.select(HERE) for rows in bad]]
+        self._gone_lines = pl.concat(lines).unique()
         self.good[table.name] = good
 
     def _bulk(self, table: Table) -> list[Path]:
@@ -131,7 +134,7 @@ class RunRows:
         tally = self._tallies[table.name]
         frame = self._fill(self._spool.frames[table.name])
         frame = frame.with_columns(pl.col("judge").fill_null(self._facts.judge))
-        return self._with_parents(steps.admit(table, frame, tally), tally)
+        return steps.admit(table, frame, tally, check=self._with_parents)
 
     def _of_assertions(self, verdicts: pl.DataFrame) -> pl.DataFrame:
         """Put aside verdicts on no assertion of the pinned set: nothing would count them."""
@@ -202,8 +205,9 @@ class RunRows:
         """Put aside rows whose result is not there, or was put aside."""
         if frame.is_empty():
             return frame
+        nested = steps.refuse_among(frame, self._gone_lines, HERE, PARENT_QUARANTINED, tally)
         lost = self._gone.join(self._parents, on=SAMPLE, how="anti")
-        rest = steps.refuse_among(frame, lost, SAMPLE, PARENT_QUARANTINED, tally)
+        rest = steps.refuse_among(nested, lost, SAMPLE, PARENT_QUARANTINED, tally)
         return steps.refuse_orphans(rest, self._parents, SAMPLE, NO_RESULT, tally)
 
     def _new_rows(self, table: Table, paths: list[Path]) -> list[Path]:
