@@ -7,10 +7,12 @@ import re
 import unicodedata
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pandera.errors import SchemaErrors
 
-from crucible_batch.contracts import TABLES
+from crucible_batch.contracts import TABLES, validate
 from crucible_batch.contracts.conform import complete, conform
 from crucible_batch.contracts.validate import split, split_duplicates
 
@@ -173,3 +175,33 @@ def test_repeated_keys_are_resolved_as_a_plain_reading_of_the_contract_says(pair
     assert parts.accepted["item_id"].to_list() == clear
     assert parts.quarantined.height == len(clash)
     assert parts.n_already_there == len(pairs) - len(clash) - len(clear)
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"), [("results", RESULT), ("qrels", QREL), ("external_scores", SCORE)]
+)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_the_pass_over_good_tables_never_hides_what_pandera_finds(table, rows, data):
+    # One row: whether anything is wrong then differs from example to example.
+    frame = rows_of(TABLES[table], [data.draw(rows)])
+    later = frozenset({"qrel_id", "created_at"})
+    quick = validate._is_clean(TABLES[table], frame, later)
+    try:
+        validate.pandera_schema(TABLES[table], later).validate(
+            frame.select(TABLES[table].names), lazy=True
+        )
+    except SchemaErrors:
+        assert not quick
+    else:
+        assert quick
+
+
+def test_a_good_table_is_not_handed_to_pandera(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("handed over")
+
+    monkeypatch.setattr(validate, "pandera_schema", refuse)
+    rows = [{"workspace_id": "w", "run_id": "r", "item_id": "q", "sample_index": 0}]
+    frame = rows_of(TABLES["results"], rows).with_columns(retrieval_ran=pl.lit(value=True))
+    assert split(TABLES["results"], frame).accepted.height == 1
