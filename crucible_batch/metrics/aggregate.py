@@ -29,7 +29,7 @@ from crucible_batch.metrics.grid import (
     standings,
 )
 from crucible_batch.metrics.metric import Declaration, Metric, RunMetric
-from crucible_batch.metrics.nulls import RESULT_NULLS
+from crucible_batch.metrics.nulls import RESULT_NULLS, Null
 from crucible_batch.metrics.run_function import RunFunction
 
 
@@ -156,25 +156,29 @@ def aggregate_run_metrics(
         ContractError: `outcomes` are not the expected results.
     """
     ordered = aligned("the outcomes", outcomes, grid)
+    standing_of: dict[tuple[Null, ...], Codes] = {}
     rows = []
     for metric in metrics:
-        function = metric.function
-        nulls = function.nulls if isinstance(function, RunFunction) else RESULT_NULLS
-        standing = standings(
-            ordered.select(first_reason(nulls).alias("null_reason")).to_series()
-        ).reshape(-1, grid.samples_n)
-        for slice_name, items in grid.slices.items():
-            inside = (items[:, None] * grid.samples_n + np.arange(grid.samples_n)).ravel()
-            rows.append(
-                _row(
-                    metric,
-                    slice_name,
-                    standing[items],
-                    grid.units[items],
-                    label,
-                    mean=function(ordered[inside]),
-                )
-            )
+        ruled = metric.function if isinstance(metric.function, RunFunction) else None
+        nulls = ruled.nulls if ruled else RESULT_NULLS
+        # Metrics share their null rules, and each set of rules is tried once.
+        if nulls not in standing_of:
+            reasons = ordered.select(first_reason(nulls).alias("null_reason")).to_series()
+            standing_of[nulls] = standings(reasons).reshape(-1, grid.samples_n)
+        standing = standing_of[nulls]
+        number = ruled.number if ruled else metric.function
+        done: dict[bytes, Row] = {}
+        for name, items in grid.slices.items():
+            # Slices of the same items (a facet nobody uses) have the same numbers.
+            same = items.tobytes()
+            if same not in done:
+                inside = (items[:, None] * grid.samples_n + np.arange(grid.samples_n)).ravel()
+                if ruled:
+                    inside = inside[standing[items].ravel() == SCORED]
+                mean = number(ordered[inside])
+                units = grid.units[items]
+                done[same] = _row(metric, name, standing[items], units, label, mean=mean)
+            rows.append(replace(done[same], slice_by=name[0], slice=name[1]))
     return _table(rows)
 
 

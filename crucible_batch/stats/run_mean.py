@@ -15,7 +15,7 @@ from crucible_batch.errors import UsageError
 from crucible_batch.stats import verdict
 from crucible_batch.stats.bca import Bounds, array_sum
 from crucible_batch.stats.comparison import DEFAULT_MIN_ITEMS, DEFAULT_RESAMPLES, DEFAULT_SEED
-from crucible_batch.stats.grid import Grid, to_grid
+from crucible_batch.stats.grid import to_grid
 from crucible_batch.stats.pairing import group_codes, summed, unit_places
 from crucible_batch.stats.resampling import Units, mean_intervals
 from crucible_batch.stats.row import rounded
@@ -102,14 +102,17 @@ def run_mean_interval(
     units = _ordered(summed(grid.counts, unit_places(codes, codes.size)))
     mean = array_sum(numbers) / numbers.size if numbers.size else None
     n_units = units.sums.size
-    found, degenerate, used = None, False, method
+    found, degenerate, used, std_error = None, False, method, None
     if mean is not None and n_units > 1:
-        degenerate = not units.deviations().any()
+        deviations = units.deviations()
+        degenerate = not deviations.any()
+        std_error = grid.value(units.sd(deviations)) / math.sqrt(n_units)
         if method == "bca" and n_units >= ANALYTIC_UNITS:
             used = "bca_analytic"
         found = Bounds(mean, mean)
         if not degenerate and method == "t_cr1":
-            found = _t_interval(mean, units, grid, confidence)
+            reach = float(stdtrit(n_units - 1, (1 + confidence) / 2)) * std_error
+            found = Bounds(mean - reach, mean + reach)
         elif not degenerate:
             [[bounds]] = mean_intervals(
                 [units],
@@ -123,7 +126,7 @@ def run_mean_interval(
         mean=mean,
         n_values=numbers.size,
         n_units=n_units,
-        std_error=rounded(_std_error(units, grid)) if n_units > 1 else None,
+        std_error=None if std_error is None else rounded(std_error),
         ci_low=rounded(found.low) if found else None,
         ci_high=rounded(found.high) if found else None,
         ci_method=used if found else None,
@@ -135,12 +138,3 @@ def run_mean_interval(
 def _ordered(units: Units) -> Units:
     order = np.lexsort((units.sizes, units.sums))
     return Units(units.sums[order], units.sizes[order])
-
-
-def _t_interval(mean: float, units: Units, grid: Grid, confidence: float) -> Bounds:
-    reach = float(stdtrit(units.sums.size - 1, (1 + confidence) / 2)) * _std_error(units, grid)
-    return Bounds(mean - reach, mean + reach)
-
-
-def _std_error(units: Units, grid: Grid) -> float:
-    return grid.value(units.sd(units.deviations())) / math.sqrt(units.sums.size)
