@@ -41,6 +41,10 @@ class Grid:
 
     def value(self, total: float, divisor: int = 1) -> float:
         """Return ``total / divisor`` grid units as a number, rounded once."""
+        below = divisor * 10**-self.exponent if self.exponent <= 0 else EXACT + 1
+        if below <= EXACT and abs(total) <= EXACT:
+            # Both are floats as they stand, and IEEE division rounds once.
+            return total / below + 0.0
         return float(Fraction(total) / divisor * Fraction(10) ** self.exponent)
 
 

@@ -2,9 +2,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crucible_batch.stats.grid import (
     EXACT,
+    Grid,
     differences,
     exact_floats,
     lattice,
@@ -95,3 +98,17 @@ def test_numbers_are_coarsened_only_when_their_sums_would_not_be_exact() -> None
     assert (kept.tolist(), unit) == ([123_456_789.0, -5.0], 1.0)
     kept, unit = exact_floats(sums, float(EXACT) * 50)
     assert (kept.tolist(), unit) == ([1_234_568.0, 0.0], 100.0)
+
+
+@given(
+    total=st.one_of(
+        st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False, width=32)
+    ),
+    divisor=st.integers(1, 10**6),
+    exponent=st.integers(-20, 12),
+)
+def test_a_value_of_the_grid_is_the_exact_fraction_rounded_once(
+    total: float, divisor: int, exponent: int
+) -> None:
+    exact = Fraction(total) / divisor * Fraction(10) ** exponent
+    assert Grid(np.zeros(0, np.int64), exponent).value(total, divisor) == float(exact)
