@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple, get_args, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -54,8 +55,7 @@ LabelOf = Callable[[int], str]
 """Number of units to `ci_label`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(NamedTuple):
     """A row of `run_metrics`, without what the evaluation and the judgments add."""
 
     slice_by: str
@@ -80,8 +80,8 @@ class Row:
 
 
 SCHEMA = {
-    name: {"str": pl.String(), "int": pl.Int64()}.get(kind.split(" ")[0], pl.Float64())
-    for name, kind in Row.__annotations__.items()
+    name: {str: pl.String(), int: pl.Int64()}.get((get_args(kind) or (kind,))[0], pl.Float64())
+    for name, kind in get_type_hints(Row).items()
 }
 
 
@@ -134,7 +134,7 @@ def aggregate_column(
         same = (items.tobytes(), metric.headline and name == ALL)
         if same not in done:
             done[same] = _mean_row(metric, column, grid, name, interval, label)
-        rows.append(replace(done[same], slice_by=name[0], slice=name[1]))
+        rows.append(done[same]._replace(slice_by=name[0], slice=name[1]))
     return _table(rows)
 
 
@@ -178,7 +178,7 @@ def aggregate_run_metrics(
                 mean = number(ordered[inside])
                 units = grid.units[items]
                 done[same] = _row(metric, name, standing[items], units, label, mean=mean)
-            rows.append(replace(done[same], slice_by=name[0], slice=name[1]))
+            rows.append(done[same]._replace(slice_by=name[0], slice=name[1]))
     return _table(rows)
 
 
@@ -295,5 +295,5 @@ def _row(
 
 def _table(rows: list[Row]) -> pl.DataFrame:
     """Rows as a frame, sorted by slice and metric."""
-    frame = pl.DataFrame([tuple(vars(row).values()) for row in rows], schema=SCHEMA, orient="row")
+    frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     return frame.sort("slice_by", "slice", "metric")

@@ -25,6 +25,8 @@ ANALYTIC_UNITS = 200
 
 METHODS = ("bca", "t_cr1")
 
+_MOST_CODES = 200_000
+
 
 @dataclass(frozen=True)
 class MeanInterval:
@@ -99,7 +101,7 @@ def run_mean_interval(
     carried = ~np.isnan(numbers)
     numbers, codes = numbers[carried], codes[carried]
     grid = to_grid(numbers)
-    units = _ordered(summed(grid.counts, unit_places(codes, codes.size)))
+    units = _ordered(_added_up(grid.counts, codes))
     mean = array_sum(numbers) / numbers.size if numbers.size else None
     n_units = units.sums.size
     found, degenerate, used, std_error = None, False, method, None
@@ -133,6 +135,16 @@ def run_mean_interval(
         ci_label=verdict.ci_label(n_units, min_items, small_sample),
         degenerate=degenerate,
     )
+
+
+def _added_up(counts: NDArray[np.int64], codes: NDArray[np.int64]) -> Units:
+    """Add whole numbers up per unit, in any order of units."""
+    if codes.size and (codes.min() < 0 or codes.max() > _MOST_CODES):
+        codes = unit_places(codes, codes.size)
+    # A slot per code is cheaper than sorting codes, where these are places among a run's items.
+    units = summed(counts, codes)
+    there = units.sizes > 0
+    return units if there.all() else Units(units.sums[there], units.sizes[there])
 
 
 def _ordered(units: Units) -> Units:
