@@ -8,8 +8,11 @@ Time runs from the first byte read to per-query values of nDCG@10, recall@10, P@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import pickle
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -78,6 +81,37 @@ def pytrec_eval_parquet(folder: Path) -> Callable[[], Means]:
     return lambda: _evaluate(nested("run.parquet", "score"), nested("qrels.parquet", "grade"))
 
 
+def pytrec_eval_trec(folder: Path) -> Callable[[], Means]:
+    import pytrec_eval
+
+    def score() -> Means:
+        with (folder / "run.trec").open() as run, (folder / "qrels.txt").open() as qrels:
+            return _evaluate(pytrec_eval.parse_run(run), pytrec_eval.parse_qrel(qrels))
+
+    return score
+
+
+def crucible_score(folder: Path) -> Callable[[], Means]:
+    """`crucible score`: every metric, slices, companions, marts; `folder` holds a loaded store."""
+    from crucible_batch.cli import main
+
+    workspace = folder / "store" / "default"
+
+    def score() -> Means:
+        for derived in ("marts", "variants"):
+            shutil.rmtree(workspace / derived, ignore_errors=True)
+        sys.argv = ["crucible", "--root", str(folder / "store"), "score", "big"]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            main()
+        rows = pl.read_parquet(
+            folder / "store" / "default" / "marts" / "run_metrics" / "big.parquet"
+        )
+        overall = rows.filter(pl.col("slice_by") == "all", pl.col("metric").is_in(NAMES))
+        return dict(overall.select("metric", "mean").iter_rows())
+
+    return score
+
+
 def ranx(folder: Path) -> Callable[[], Means]:
     import pandas as pd
     from ranx import Qrels, Run, evaluate
@@ -126,6 +160,8 @@ CONTENDERS = {
         crucible_shuffled,
         pytrec_eval_pickle,
         pytrec_eval_parquet,
+        pytrec_eval_trec,
+        crucible_score,
         ranx,
         ir_measures,
     )

@@ -80,6 +80,45 @@ def write(folder: Path, queries: int, depth: int, judged: int = 20, seed: int = 
     return folder
 
 
+def write_texts(folder: Path, *, parts: int = 1, shuffled: bool = False) -> None:
+    """Write topics, judgments and the run of `write` as text, `parts` times under other query ids.
+
+    Args:
+        folder: Where `write` wrote, and where topics.tsv, qrels.txt and run.trec go.
+        parts: How often; the rows of the parts take turns in blocks.
+        shuffled: Write the rows of the run in no order.
+    """
+    run = pl.read_parquet(folder / ("shuffled.parquet" if shuffled else "run.parquet"))
+    qrels = pl.read_parquet(folder / "qrels.parquet")
+    prefix = [f"p{part}." if parts > 1 else "" for part in range(parts)]
+
+    def named(name: str) -> pl.Expr:
+        return (pl.lit(name) + pl.col("query_id")).alias("query_id")
+
+    with (
+        (folder / "topics.tsv").open("wb") as topics,
+        (folder / "qrels.txt").open("wb") as judged,
+        (folder / "run.trec").open("wb") as ranked,
+    ):
+        for name in prefix:
+            queries = run.select(named(name).unique(maintain_order=True))
+            questions = queries.with_columns(question=pl.format("Question {}?", "query_id"))
+            questions.write_csv(topics, separator="\t", include_header=False)
+            grades = qrels.select(named(name), pl.lit(0).alias("zero"), "doc_id", "grade")
+            grades.write_csv(judged, separator=" ", include_header=False)
+        for block in run.iter_slices(100_000):
+            for name in prefix:
+                lines = block.select(
+                    named(name),
+                    pl.lit("Q0").alias("q0"),
+                    "doc_id",
+                    "rank",
+                    "score",
+                    tag=pl.lit("t"),
+                )
+                lines.write_csv(ranked, separator=" ", include_header=False)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
