@@ -6,7 +6,6 @@ its grade differs it says so, because a grade is only ever changed by an overrid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,12 +19,12 @@ from crucible_batch.store import (
     Plan,
     Snapshot,
     Workspace,
-    canonical_json,
-    qrel_id,
-    text_sha256,
+    content_fingerprint,
+    qrel_ids,
 )
 
-LANE = TABLES["qrels"].key
+QRELS, CHUNKS = TABLES["qrels"], TABLES["chunks"]
+LANE = QRELS.key
 AUTHORED = "qrel.author"
 
 
@@ -36,12 +35,14 @@ class QrelPlan:
     Attributes:
         fresh: Rows of `qrels` to append, one per new lane.
         audit: Their `qrel.author` events, one per row.
+        kept: Stored rows of the lanes that were there already, sorted by lane.
         messages: Lanes that keep another grade than the one offered.
         n_already_there: Rows that change nothing.
     """
 
     fresh: pl.DataFrame
     audit: pl.DataFrame
+    kept: pl.DataFrame
     messages: tuple[str, ...]
     n_already_there: int
 
@@ -53,12 +54,14 @@ class QrelAppend:
     Attributes:
         appended: Rows written.
         already_there: Rows whose lane was there already.
+        rows: The stored row of every offered lane, new or not, sorted by lane.
         messages: Lanes that keep another grade than the one offered.
         commit: Number of the commit that holds the rows; None when nothing was written.
     """
 
     appended: int
     already_there: int
+    rows: pl.DataFrame
     messages: tuple[str, ...]
     commit: int | None
 
@@ -67,7 +70,7 @@ def plan_qrels(existing: pl.DataFrame, new: pl.DataFrame, *, actor: str, now: da
     """Work out which judgments are new, and the audit event of each.
 
     Args:
-        existing: Stored rows of `qrels`: at least the lane and `grade`.
+        existing: Stored rows of `qrels`, at least those of the offered lanes.
         new: Offered rows with the contract's columns; `qrel_id` and `created_at` may be null.
         actor: Who hands them in; a row's own author comes first.
         now: Time of the events, and of rows that have none.
@@ -77,16 +80,18 @@ def plan_qrels(existing: pl.DataFrame, new: pl.DataFrame, *, actor: str, now: da
     Raises:
         ConflictError: A lane is offered twice with different content.
     """
-    offered = new.select(TABLES["qrels"].names).sort(*LANE)
+    offered = new.select(QRELS.names).sort(*LANE)
     firsts = offered.unique(LANE, keep="first", maintain_order=True)
     _refuse_contradictions(offered)
-    stored = existing.select(*LANE, pl.col("grade").alias("kept"))
+    kept = existing.select(QRELS.names).join(firsts, on=LANE, how="semi").sort(*LANE)
+    stored = kept.select(*LANE, pl.col("grade").alias("kept"))
     fresh = firsts.join(stored, on=LANE, how="anti", maintain_order="left")
     differing = firsts.join(stored, on=LANE).filter(pl.col("grade") != pl.col("kept"))
     fresh = _completed(fresh, now)
     return QrelPlan(
         fresh=fresh,
         audit=audit_rows(fresh, actor=actor, now=now),
+        kept=kept,
         messages=_messages(differing),
         n_already_there=len(new) - len(fresh),
     )
@@ -94,19 +99,19 @@ def plan_qrels(existing: pl.DataFrame, new: pl.DataFrame, *, actor: str, now: da
 
 def audit_rows(fresh: pl.DataFrame, *, actor: str, now: datetime) -> pl.DataFrame:
     """Return the `qrel.author` event of every stored judgment; its id follows from the row's."""
-    events = [
-        {
-            "workspace_id": row["workspace_id"],
-            "event_id": f"{AUTHORED}:{row['qrel_id']}",
-            "action": AUTHORED,
-            "target": row["query_id"],
-            "actor": row["author"] or actor,
-            "occurred_at": now,
-            "detail": canonical_json({"grade": row["grade"], "qrel_id": row["qrel_id"]}),
-        }
-        for row in fresh.iter_rows(named=True)
-    ]
-    return pl.DataFrame(events, schema=TABLES["audit_log"].schema)
+    # Canonical JSON; a grade is a number and an id is hex, so that nothing needs quoting.
+    detail = pl.concat_str(
+        pl.lit('{"grade":'), "grade", pl.lit(',"qrel_id":"'), "qrel_id", pl.lit('"}')
+    )
+    return fresh.select(
+        "workspace_id",
+        event_id=pl.concat_str(pl.lit(f"{AUTHORED}:"), "qrel_id"),
+        action=pl.lit(AUTHORED),
+        target="query_id",
+        actor=pl.coalesce("author", pl.lit(actor)),
+        occurred_at=pl.lit(now, TABLES["audit_log"].schema["occurred_at"]),
+        detail=detail,
+    )
 
 
 def append_qrels(
@@ -151,31 +156,73 @@ def append_qrels(
         about=about,
     )
     if done.plan is None:
-        return QrelAppend(appended=0, already_there=len(frame), messages=done.messages, commit=None)
+        stored = snapshot_lanes(workspace.snapshot(), frame)
+        return QrelAppend(
+            appended=0,
+            already_there=len(frame),
+            rows=stored.sort(*LANE),
+            messages=done.messages,
+            commit=None,
+        )
+    plan = plans[-1]
     return QrelAppend(
-        appended=len(plans[-1].fresh),
-        already_there=plans[-1].n_already_there,
-        messages=plans[-1].messages,
+        appended=len(plan.fresh),
+        already_there=plan.n_already_there,
+        rows=pl.concat([plan.fresh, plan.kept]).sort(*LANE),
+        messages=plan.messages,
         commit=done.seq if done.created else None,
     )
 
 
 def snapshot_lanes(snapshot: Snapshot, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the stored rows (lane, grade) that could meet the offered ones."""
-    lanes = snapshot.read("qrels").select(*LANE, "grade")
-    return lanes.join(frame.lazy().select(LANE).unique(), on=LANE, how="semi").collect()
+    """Return the stored rows of the lanes that are offered."""
+    rows = snapshot.read("qrels").drop("_commit")
+    return rows.join(frame.lazy().select(LANE).unique(), on=LANE, how="semi").collect()
+
+
+def fill_lane(rows: pl.DataFrame) -> pl.DataFrame:
+    """Derive target and judge where an input leaves them out (CONTRACTS.md, qrels)."""
+    model = pl.concat_str(["judge_model", "prompt_version"], separator="@")
+    own = pl.when(pl.col("source") == "llm").then(model).otherwise(pl.coalesce("author", "source"))
+    return rows.with_columns(
+        target=pl.coalesce("target", "chunk_id", pl.concat_str(pl.lit("doc:"), "doc_id")),
+        judge=pl.coalesce("judge", own),
+    )
+
+
+def place(qrels: pl.DataFrame, snapshot: Snapshot, new_chunks: pl.DataFrame) -> pl.DataFrame:
+    """Give chunk judgments the document of their chunk, where the store knows it.
+
+    `chunks` is asked first, then any retrieval row; an unknown chunk keeps a null doc_id, stays out
+    of document-granularity metrics and is counted there.
+    """
+    lost = qrels.filter(pl.col("doc_id").is_null()).select("chunk_id").unique()
+    if lost.is_empty():
+        return qrels
+    on = ["chunk_id", "doc_id"]
+    known = pl.concat([snapshot.read("chunks").select(on).collect(), new_chunks.select(on)])
+    known = known.join(lost, on="chunk_id", how="semi")
+    rest = lost.join(known, on="chunk_id", how="anti")
+    if rest.height:
+        seen = snapshot.read("retrievals").select(on).join(rest.lazy(), on="chunk_id", how="semi")
+        known = pl.concat([known, seen.unique().collect(engine="streaming")])
+    first = known.sort(on).unique("chunk_id", keep="first").rename({"doc_id": "_doc"})
+    return (
+        qrels.join(first, on="chunk_id", how="left", maintain_order="left")
+        .with_columns(doc_id=pl.coalesce("doc_id", "_doc"))
+        .drop("_doc")
+    )
 
 
 def _completed(fresh: pl.DataFrame, now: datetime) -> pl.DataFrame:
-    ids = [qrel_id(*lane) for lane in fresh.select(LANE).iter_rows()]
     return fresh.with_columns(
-        pl.Series("qrel_id", ids, dtype=pl.String),
-        pl.col("created_at").fill_null(pl.lit(now, TABLES["qrels"].schema["created_at"])),
+        qrel_ids(fresh),
+        pl.col("created_at").fill_null(pl.lit(now, QRELS.schema["created_at"])),
     )
 
 
 def _refuse_contradictions(offered: pl.DataFrame) -> None:
-    contents = offered.unique(TABLES["qrels"].content)
+    contents = offered.unique(QRELS.content)
     twice = contents.filter(contents.select(LANE).is_duplicated()).sort(*LANE, "grade")
     if len(twice):
         raise ConflictError(
@@ -199,9 +246,4 @@ def _messages(differing: pl.DataFrame) -> tuple[str, ...]:
 
 
 def _rows_key(kind: str, frame: pl.DataFrame) -> str:
-    table = TABLES["qrels"]
-    rows: Sequence[str] = sorted(
-        canonical_json([str(value) if isinstance(value, datetime) else value for value in row])
-        for row in frame.select(table.content).iter_rows()
-    )
-    return f"{kind}:{text_sha256(canonical_json(rows))}"
+    return f"{kind}:{content_fingerprint(frame, QRELS)}"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from crucible_batch.cli.options import Json, Root, Workspace, open_store
+from crucible_batch.cli.options import Author, Json, Root, Workspace, acting, open_store
 from crucible_batch.cli.output import emit, emit_json, table
 
 app = typer.Typer(
@@ -22,22 +22,16 @@ def pin(
     name: Annotated[str, typer.Argument(help="The name; used as pinned:NAME.")],
     run: Annotated[str, typer.Argument(help="Run it stands for from now on.")],
     reason: Annotated[str, typer.Option("--reason", help="Why this run.")],
-    author: Annotated[
-        str | None, typer.Option("--author", help="Who says so; the user's name if absent.")
-    ] = None,
+    author: Author = None,
     root: Root = None,
     workspace: Workspace = "default",
 ) -> None:
     """Let a name stand for a run; earlier pins stay on record."""
-    import getpass
-
     from crucible_batch.assemble.baselines import pin_baseline
 
-    try:
-        who = author or getpass.getuser()
-    except (OSError, KeyError, ImportError):  # a container without a user database
-        who = "unknown"
-    done = pin_baseline(open_store(root), workspace, name, run, reason=reason, author=who)
+    done = pin_baseline(
+        open_store(root), workspace, name, run, reason=reason, author=acting(author)
+    )
     if done.created:
         emit(f"pinned:{name} is {run} from now on (commit {done.seq})")
     else:

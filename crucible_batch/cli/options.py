@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,6 +41,21 @@ Pin = Annotated[
     int | None,
     typer.Option("--pin", help="Show the store as of this commit.", show_default=False),
 ]
+
+Author = Annotated[
+    str | None,
+    typer.Option("--author", help="Who says so; the user's name if absent.", show_default=False),
+]
+
+
+def acting(author: str | None) -> str:
+    """Who acts: the author as given, else the name of the user."""
+    if author is not None:
+        return author
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container without a user database
+        return "unknown"
 
 
 def open_store(root: Path | None) -> Store:

@@ -1,14 +1,17 @@
-"""`crucible qrels export`."""
+"""`crucible qrels add|seed|history|export`: judgments of documents, append-only."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crucible_batch.cli.options import Pin, Root, Workspace, open_store
-from crucible_batch.cli.output import emit
+from crucible_batch.cli.options import Author, Json, Pin, Root, Workspace, acting, open_store
+from crucible_batch.cli.output import emit, emit_json, progress, table
+
+if TYPE_CHECKING:
+    from crucible_batch.assemble.qrels import QrelAppend
 
 app = typer.Typer(
     help="Relevance judgments.",
@@ -20,6 +23,142 @@ app = typer.Typer(
 @app.callback()
 def qrels() -> None:
     """Relevance judgments."""
+
+
+@app.command()
+def add(
+    query: Annotated[
+        str | None, typer.Argument(help="Golden item judged.", show_default=False)
+    ] = None,
+    doc: Annotated[
+        str | None,
+        typer.Argument(help="Document judged; may be left out with --chunk.", show_default=False),
+    ] = None,
+    grade: Annotated[
+        int | None,
+        typer.Option(
+            "--grade",
+            help="0 irrelevant, 1 marginal, 2 relevant, 3 perfect.",
+            show_default=False,
+        ),
+    ] = None,
+    chunk: Annotated[
+        str | None,
+        typer.Option("--chunk", help="Chunk judged, not its document.", show_default=False),
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option("--file", help="Judgments as `load qrels` reads them.", show_default=False),
+    ] = None,
+    source: Annotated[str, typer.Option("--source", help="human, provenance or llm.")] = "human",
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", help="The lane; model@prompt_version of an llm; else the author."),
+    ] = None,
+    author: Author = None,
+    rationale: Annotated[
+        str | None, typer.Option("--rationale", help="Why.", show_default=False)
+    ] = None,
+    root: Root = None,
+    workspace: Workspace = "default",
+    json: Json = False,
+) -> None:
+    """Append one judgment, or a file of them; what is there already stays and is shown."""
+    from crucible_batch.assemble.load import load_qrels
+    from crucible_batch.assemble.qrels_add import add_qrel
+    from crucible_batch.cli.load import show_report
+    from crucible_batch.errors import UsageError
+
+    if file and query is None:
+        with progress("adding judgments") as show:
+            report = load_qrels(
+                open_store(root),
+                file,
+                workspace=workspace,
+                source=source,
+                judge=judge,
+                author=acting(author),
+                progress=show,
+            )
+        show_report(report, json=json)
+        return
+    if file or query is None or grade is None:
+        raise UsageError(
+            "One judgment has a query, a document and a grade; a file has its own",
+            fix="crucible qrels add QUERY DOC --grade 0..3, or crucible qrels add --file FILE.",
+        )
+    done = add_qrel(
+        open_store(root),
+        workspace,
+        query,
+        doc,
+        grade=grade,
+        chunk_id=chunk,
+        source=source,
+        judge=judge,
+        author=acting(author),
+        rationale=rationale,
+    )
+    _show_added(done, json=json)
+
+
+@app.command()
+def seed(
+    golden_set: Annotated[
+        str | None,
+        typer.Option("--golden-set", help="Only items of this set.", show_default=False),
+    ] = None,
+    root: Root = None,
+    workspace: Workspace = "default",
+    json: Json = False,
+) -> None:
+    """Grade 3, source provenance, for every document that an item requires to be cited."""
+    from crucible_batch.assemble.qrels_seed import seed_qrels
+
+    done = seed_qrels(open_store(root), workspace, golden_set)
+    if json:
+        emit_json({"appended": done.appended, "already_there": done.already_there})
+    else:
+        emit(f"{done.appended:,} appended, {done.already_there:,} already there")
+
+
+@app.command()
+def history(
+    query: Annotated[str, typer.Argument(help="Golden item.")],
+    doc: Annotated[str, typer.Argument(help="Document with all its chunks, or one chunk.")],
+    pin: Pin = None,
+    root: Root = None,
+    workspace: Workspace = "default",
+    json: Json = False,
+) -> None:
+    """Print every judgment and override of a document, oldest first, and the grade that counts."""
+    from crucible_batch.assemble.qrels_history import qrel_history
+
+    found = qrel_history(open_store(root), workspace, query, doc, pin=pin)
+    if json:
+        for row in found.events.iter_rows(named=True):
+            emit_json(row)
+        emit_json({"event": "counts", "grade": found.grade, "source": found.source})
+        return
+    emit(table(found.events.columns, list(found.events.iter_rows())))
+    if found.grade is None:
+        emit("no grade counts: its document is not known, or its lanes are left out by llm_lanes")
+    else:
+        emit(f"grade {found.grade} counts ({found.source})")
+
+
+def _show_added(done: QrelAppend, *, json: bool) -> None:
+    row = done.rows.row(0, named=True)
+    if json:
+        emit_json({"created": done.appended == 1, "qrel": row, "messages": list(done.messages)})
+        return
+    what = f"{row['query_id']}, {row['target']} ({row['source']}, {row['judge']})"
+    if done.appended:
+        emit(f"{what}: grade {row['grade']}, {row['qrel_id']} (commit {done.commit})")
+    else:
+        emit(f"nothing to do: {what} has grade {row['grade']} since {row['created_at']}")
+    for message in done.messages:
+        emit(message)
 
 
 @app.command()

@@ -10,6 +10,7 @@ from crucible_batch.store.fingerprint import (
     file_sha256,
     frame_fingerprint,
     qrel_id,
+    qrel_ids,
     text_sha256,
 )
 from crucible_batch.store.golden_hash import (
@@ -50,5 +51,6 @@ __all__ = [
     "item_hashes",
     "pair_name",
     "qrel_id",
+    "qrel_ids",
     "text_sha256",
 ]

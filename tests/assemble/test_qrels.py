@@ -8,6 +8,7 @@ import pytest
 
 from crucible_batch.assemble.qrels import append_qrels, plan_qrels
 from crucible_batch.contracts import TABLES
+from crucible_batch.contracts.conform import complete
 from crucible_batch.errors import ConflictError
 from crucible_batch.store import Store
 
@@ -127,3 +128,29 @@ def test_only_known_lanes_make_no_commit(workspace):
     done = append_qrels(workspace, judged(("q2", "d1", 2)), actor="ann")
     assert (done.appended, done.already_there, done.commit) == (0, 1, None)
     assert workspace.snapshot().seq == 1
+
+
+@pytest.mark.slow
+def test_a_million_judgments_at_once_are_a_million_rows_and_events(workspace):
+    n = 1_000_000
+    numbers = pl.select(n=pl.int_range(n))
+    text = pl.col("n").cast(pl.String)
+    lanes = numbers.select(
+        workspace_id=pl.lit("w"),
+        query_id=pl.concat_str(pl.lit("q"), (pl.col("n") // 100).cast(pl.String)),
+        target=pl.concat_str(pl.lit("doc:d"), text),
+        doc_id=pl.concat_str(pl.lit("d"), text),
+        source=pl.lit("human"),
+        judge=pl.lit("ann"),
+        author=pl.lit("ann"),
+        grade=pl.col("n") % 4,
+    )
+    rows = complete(TABLES["qrels"], lanes)
+    assert append_qrels(workspace, rows, actor="ann").appended == n
+    other = rows.tail(n // 2).with_columns(grade=(pl.col("grade") + 1) % 4)
+    again = append_qrels(workspace, other, actor="ann")
+    assert (again.appended, again.already_there, len(again.messages)) == (0, n // 2, n // 2)
+    snapshot = workspace.snapshot()
+    for name in ("qrels", "audit_log"):
+        keys = snapshot.keys(name).collect()
+        assert (keys.height, keys.is_unique().all()) == (n, True)

@@ -16,7 +16,9 @@ def offered(seed: int, batches: int) -> set[str]:
     return {f"q{query:04d}" for _ in range(batches) for query in rng.sample(range(4000), 10)}
 
 
-@pytest.mark.parametrize("batches", [10, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "batches", [10, *(pytest.param(n, marks=pytest.mark.slow) for n in (60, 500))]
+)
 def test_racing_appends_lose_nothing_and_write_one_event_per_row(
     tmp_path, appender, polled, batches
 ):
@@ -24,7 +26,7 @@ def test_racing_appends_lose_nothing_and_write_one_event_per_row(
     workspace = store.workspace("w", create=True)
     with polled(workspace.layout.lake):
         processes = [appender(store.root, f"p{seed}", seed, batches) for seed in range(4)]
-        ends = [process.communicate(timeout=300) for process in processes]
+        ends = [process.communicate(timeout=900) for process in processes]
     assert [error for _, error in ends] == [""] * 4
     said = [line.split() for out, _ in ends for line in out.splitlines()]
     assert len(said) == 4 * batches

@@ -13,22 +13,19 @@ import polars as pl
 
 from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.golden_plan import GOLDEN, ITEMS, plan_golden
-from crucible_batch.assemble.load.golden_rows import REVISION, admit_golden, of_no_item
-from crucible_batch.assemble.load.qrels import fill_lane
+from crucible_batch.assemble.load.golden_rows import admit_golden, of_no_item
 from crucible_batch.assemble.load.report import LoadReport, Tally
 from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.load.snapshots import snapshot_row
 from crucible_batch.assemble.qrels import plan_qrels, snapshot_lanes
+from crucible_batch.assemble.qrels_seed import required_documents
 from crucible_batch.contracts import TABLES
-from crucible_batch.contracts.conform import complete
 from crucible_batch.contracts.reasons import reason_lines
 from crucible_batch.errors import ContractError
 from crucible_batch.formats.verbs import Verb
 from crucible_batch.store import Store
 from crucible_batch.store.fingerprint import content_fingerprint
 from crucible_batch.store.snapshot import Snapshot
-
-PROVENANCE_GRADE = 3
 
 
 def load_golden(
@@ -109,7 +106,7 @@ def _decide(
     stored = {name: snapshot.read(name).drop("_commit").collect() for name in GOLDEN}
     versions = snapshot.read("golden_set_versions").drop("_commit").collect()
     plan = plan_golden(items, stored, versions, retire_missing=retire_missing)
-    required = _provenance(plan.events["golden_citations"], plan.events[ITEMS], session.name)
+    required = required_documents(plan.events["golden_citations"], plan.events[ITEMS], session.name)
     lanes = snapshot_lanes(snapshot, required)
     qrels = plan_qrels(lanes, required, actor="provenance", now=session.workspace.now())
     events = {**plan.events, "qrels": qrels.fresh, "audit_log": qrels.audit}
@@ -124,23 +121,6 @@ def _decide(
         messages=(*plan.messages, *qrels.messages),
         facts=facts,
     )
-
-
-def _provenance(citations: pl.DataFrame, items: pl.DataFrame, workspace: str) -> pl.DataFrame:
-    """A grade 3 for every document that an item requires to be cited."""
-    active = items.filter(~pl.col("retired")).select(REVISION)
-    required = citations.filter(pl.col("kind") == "required")
-    lanes = (
-        required.join(active, on=REVISION, how="semi")
-        .select(query_id="item_id", doc_id="doc_id")
-        .unique()
-        .with_columns(
-            workspace_id=pl.lit(workspace),
-            source=pl.lit("provenance"),
-            grade=pl.lit(PROVENANCE_GRADE, pl.Int64),
-        )
-    )
-    return fill_lane(complete(TABLES["qrels"], lanes))
 
 
 def _hash_facts(hashes: dict[str, str]) -> dict[str, str]:

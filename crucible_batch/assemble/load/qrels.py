@@ -13,7 +13,14 @@ from crucible_batch.assemble.load.existing import settle
 from crucible_batch.assemble.load.report import LoadReport, Tallies, Tally
 from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.assemble.load.whole import HERE, incomplete, nameless, refused_rows
-from crucible_batch.assemble.qrels import plan_qrels, snapshot_lanes
+from crucible_batch.assemble.qrels import (
+    CHUNKS,
+    QRELS,
+    fill_lane,
+    place,
+    plan_qrels,
+    snapshot_lanes,
+)
 from crucible_batch.contracts import TABLES, Table
 from crucible_batch.contracts.conform import META
 from crucible_batch.contracts.vocabulary import SOURCES
@@ -25,7 +32,6 @@ from crucible_batch.store import Store
 from crucible_batch.store.fingerprint import content_fingerprint
 from crucible_batch.store.snapshot import Snapshot
 
-QRELS, CHUNKS = TABLES["qrels"], TABLES["chunks"]
 QUERY = ["query_id"]
 NO_LINES = pl.DataFrame(schema={name: META[name] for name in HERE})
 JUDGMENT_QUARANTINED = pl.format("query_id: judgment_quarantined: {}", "_why")
@@ -144,37 +150,3 @@ def _whole_queries(rows: pl.DataFrame, tally: Tally) -> pl.DataFrame:
 
 def _refused(tally: Tally) -> dict[str, pl.LazyFrame]:
     return refused_rows({QRELS.name: tally}, QUERY)
-
-
-def fill_lane(rows: pl.DataFrame) -> pl.DataFrame:
-    """Derive target and judge where an input leaves them out (CONTRACTS.md, qrels)."""
-    model = pl.concat_str(["judge_model", "prompt_version"], separator="@")
-    own = pl.when(pl.col("source") == "llm").then(model).otherwise(pl.coalesce("author", "source"))
-    return rows.with_columns(
-        target=pl.coalesce("target", "chunk_id", pl.concat_str(pl.lit("doc:"), "doc_id")),
-        judge=pl.coalesce("judge", own),
-    )
-
-
-def place(qrels: pl.DataFrame, snapshot: Snapshot, new_chunks: pl.DataFrame) -> pl.DataFrame:
-    """Give chunk judgments the document of their chunk, where the store knows it.
-
-    `chunks` is asked first, then any retrieval row; an unknown chunk keeps a null doc_id, stays out
-    of document-granularity metrics and is counted there.
-    """
-    lost = qrels.filter(pl.col("doc_id").is_null()).select("chunk_id").unique()
-    if lost.is_empty():
-        return qrels
-    on = ["chunk_id", "doc_id"]
-    known = pl.concat([snapshot.read("chunks").select(on).collect(), new_chunks.select(on)])
-    known = known.join(lost, on="chunk_id", how="semi")
-    rest = lost.join(known, on="chunk_id", how="anti")
-    if rest.height:
-        seen = snapshot.read("retrievals").select(on).join(rest.lazy(), on="chunk_id", how="semi")
-        known = pl.concat([known, seen.unique().collect(engine="streaming")])
-    first = known.sort(on).unique("chunk_id", keep="first").rename({"doc_id": "_doc"})
-    return (
-        qrels.join(first, on="chunk_id", how="left", maintain_order="left")
-        .with_columns(doc_id=pl.coalesce("doc_id", "_doc"))
-        .drop("_doc")
-    )
