@@ -27,7 +27,7 @@ FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="parquet, jsonl, goldset, trec or topics; found out when absent.",
+        help="parquet, jsonl, yaml, goldset, trec or topics; found out when absent.",
         show_default=False,
     ),
 ]

@@ -109,14 +109,14 @@ def read_jsonl(source: Source, verb: Verb, findings: Findings) -> Iterator[Chunk
             return
     table = _table_of(source, verb, first[1])
     findings.reported.add(table)
-    batch = _Batch(table, findings)
+    batch = Batch(table, findings)
     n_bytes = 0
     for n_lines, (number, raw) in enumerate(_chain(first, lines), start=1):
         batch.take(number, raw)
         n_bytes += len(raw)
         if n_lines % CHUNK_LINES == 0 or n_bytes >= CHUNK_BYTES:
             yield from batch.chunks(source.name)
-            batch, n_bytes = _Batch(table, findings), 0
+            batch, n_bytes = Batch(table, findings), 0
     yield from batch.chunks(source.name)
 
 
@@ -171,7 +171,7 @@ def _table_of(source: Source, verb: Verb, raw: bytes) -> str:
     return found
 
 
-class _Batch:
+class Batch:
     """Rows of the main table and its children, for one chunk."""
 
     def __init__(self, table: str, findings: Findings) -> None:
@@ -189,13 +189,17 @@ class _Batch:
                 yield Chunk(rows.table.name, rows.frame(source))
 
     def take(self, number: int, raw: bytes) -> None:
-        """Add one line: a row of the main table, and the rows under it."""
+        """Add one line."""
         try:
             row, n_replaced = decode(raw)
         except LineError as error:
             self.main.add_broken(error.text, number, reason("line", error.check, error.text))
             return
         self.findings.n_replaced_surrogates += n_replaced
+        self.take_row(number, row)
+
+    def take_row(self, number: int, row: dict[str, Any]) -> None:
+        """Add one object: a row of the main table, and the rows under it."""
         problems = [] if row.keys() <= self.known else self._unknown(row)
         keys = {name: row[name] for name in self.inherited if name in row}
         if not self.children.keys().isdisjoint(row):

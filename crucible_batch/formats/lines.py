@@ -108,7 +108,7 @@ def decode(raw: bytes) -> tuple[dict[str, Any], int]:
         if _too_deep(text, value):
             raise LineError("nested too deeply", readable(raw))
         if SURROGATE_ESCAPE.search(text):
-            value, n_more = _without_surrogates(value)
+            value, n_more = without_surrogates(value)
             n_replaced += n_more
     except UnicodeDecodeError as error:
         check = f"not UTF-8 (byte {error.start + 1})"
@@ -173,15 +173,15 @@ def _too_deep(text: str, value: object) -> bool:
     return True
 
 
-def _without_surrogates(value: Any) -> tuple[Any, int]:
+def without_surrogates(value: Any) -> tuple[Any, int]:
     """`value` with lone surrogates replaced, and how many there were."""
     if isinstance(value, str):
         return SURROGATE.subn("\ufffd", value)
     if isinstance(value, list):
-        items = [_without_surrogates(item) for item in value]
+        items = [without_surrogates(item) for item in value]
         return [item for item, _ in items], sum(n for _, n in items)
     if isinstance(value, dict):
-        pairs = [(_without_surrogates(k), _without_surrogates(v)) for k, v in value.items()]
+        pairs = [(without_surrogates(k), without_surrogates(v)) for k, v in value.items()]
         return {k[0]: v[0] for k, v in pairs}, sum(k[1] + v[1] for k, v in pairs)
     return value, 0
 

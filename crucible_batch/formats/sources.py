@@ -30,6 +30,9 @@ KNOWN_SUFFIXES = (
 SHEETS = (".csv", ".xlsx", ".xls", ".ods")
 """Names of tables that are not read: their cells have no types."""
 
+YAML_SUFFIXES = (".yaml", ".yml")
+"""Taken from a folder too, but only for golden items: elsewhere they are somebody's settings."""
+
 BOM = b"\xef\xbb\xbf"
 WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -42,6 +45,7 @@ class Format(StrEnum):
     GOLDSET = "goldset"
     TREC = "trec"
     TOPICS = "topics"
+    YAML = "yaml"
 
 
 SERVES: dict[Format, tuple[Verb, ...]] = {
@@ -50,6 +54,7 @@ SERVES: dict[Format, tuple[Verb, ...]] = {
     Format.GOLDSET: (Verb.GOLDEN,),
     Format.TREC: (Verb.RUN, Verb.QRELS),
     Format.TOPICS: (Verb.GOLDEN,),
+    Format.YAML: (Verb.GOLDEN,),
 }
 
 TREC_COLUMNS = {Verb.RUN: 6, Verb.QRELS: 4}
@@ -84,13 +89,19 @@ class Expanded:
     skipped: tuple[Path, ...]
 
 
-def expand(paths: Iterable[str | Path], *, every_file: bool = False) -> Expanded:
+def expand(
+    paths: Iterable[str | Path],
+    *,
+    every_file: bool = False,
+    suffixes: tuple[str, ...] = KNOWN_SUFFIXES,
+) -> Expanded:
     """Turn files, folders and globs into files, each once, in the order of their names.
 
     Args:
         paths: What the user gave. A folder is searched with its subfolders; files and folders
             whose names begin with a dot or an underscore are left out.
         every_file: Take files of any name from a folder (a format was asked for).
+        suffixes: What the names of the files taken from a folder end with.
 
     Raises:
         UsageError: A path is not there, or a folder or glob has no file.
@@ -101,26 +112,27 @@ def expand(paths: Iterable[str | Path], *, every_file: bool = False) -> Expanded
     files: dict[Path, Path] = {}
     skipped: list[Path] = []
     for path in given:
-        taken, left = _expand_one(path, every_file=every_file)
+        taken, left = _expand_one(path, () if every_file else suffixes)
         skipped += left
         for file in taken:
             files.setdefault(file.resolve(), file)
     return Expanded(tuple(sorted(files.values(), key=str)), tuple(sorted(set(skipped), key=str)))
 
 
-def _expand_one(given: str, *, every_file: bool) -> tuple[list[Path], list[Path]]:
+def _expand_one(given: str, suffixes: tuple[str, ...]) -> tuple[list[Path], list[Path]]:
+    """Files taken from one path, and files left aside; no suffixes: every file is taken."""
     path = Path(given)
     if path.is_file():
         return [path], []
     if path.is_dir():
         found = [file for file in path.rglob("*") if file.is_file() and not _hidden(path, file)]
-        taken = found if every_file else [file for file in found if _known(file)]
+        taken = [file for file in found if not suffixes or plain_name(file).endswith(suffixes)]
         left = [file for file in found if file not in set(taken)]
     elif glob.has_magic(given):
         matches = [Path(match) for match in glob.glob(given, recursive=True)]  # noqa: PTH207
         taken, left = [match for match in matches if match.is_file()], []
         for folder in (match for match in matches if match.is_dir() and "**" not in given):
-            inner, other = _expand_one(str(folder), every_file=every_file)
+            inner, other = _expand_one(str(folder), suffixes)
             taken, left = taken + inner, left + other
     elif path.exists():
         raise UsageError(f"{given} is neither a file nor a folder", fix="give a regular file")
@@ -130,7 +142,7 @@ def _expand_one(given: str, *, every_file: bool) -> tuple[list[Path], list[Path]
         raise UsageError(
             f"{given} has no file to load",
             problems=[f"{file} has no known name" for file in sorted(left)],
-            fix=f"files are known by {', '.join(KNOWN_SUFFIXES)} (and .gz, .bz2, .zst); "
+            fix=f"files are known by {', '.join(suffixes)} (and .gz, .bz2, .zst); "
             "--format takes files of any name; CSV is not read",
         )
     return taken, left
@@ -138,10 +150,6 @@ def _expand_one(given: str, *, every_file: bool) -> tuple[list[Path], list[Path]
 
 def _hidden(folder: Path, file: Path) -> bool:
     return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-
-
-def _known(file: Path) -> bool:
-    return plain_name(file).endswith(KNOWN_SUFFIXES)
 
 
 def plain_name(path: Path) -> str:
@@ -231,6 +239,8 @@ def _guess(path: Path, head: bytes, verb: Verb) -> Format | None:
         return Format.PARQUET
     if name.endswith(SHEETS):
         return None
+    if name.endswith(YAML_SUFFIXES):
+        return Format.YAML
     text = head.removeprefix(BOM).lstrip()
     if text.startswith(b"{"):
         return _guess_json(name, text, verb)
@@ -270,7 +280,8 @@ def find(
     paths: Iterable[str | Path], verb: Verb, wanted: Format | None = None
 ) -> tuple[tuple[Source, ...], tuple[Path, ...]]:
     """Expand `paths` and identify each file; the second part is what folders left aside."""
-    expanded = expand(paths, every_file=wanted is not None)
+    by_hand = YAML_SUFFIXES if verb in SERVES[Format.YAML] else ()
+    expanded = expand(paths, every_file=wanted is not None, suffixes=(*KNOWN_SUFFIXES, *by_hand))
     return tuple(identify(path, verb, wanted) for path in expanded.files), expanded.skipped
 
 

@@ -44,8 +44,8 @@ def load_golden(
 
     Args:
         store: Where to.
-        paths: Files, folders or globs: Parquet in contract shape, nested JSONL, gold-set JSON,
-            topics.
+        paths: Files, folders or globs: Parquet in contract shape, nested JSONL, YAML, gold-set
+            JSON, topics.
         workspace: Workspace; made if it is not there.
         golden_set: Name of the set where the input does not say; `default` if nobody does.
         format: How to read the files; found out when None.
