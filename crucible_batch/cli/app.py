@@ -16,6 +16,7 @@ from crucible_batch.cli import (
     contract,
     demo,
     gate,
+    golden,
     load,
     nightly,
     qrels,
@@ -72,6 +73,7 @@ def _variable(name: str, value: str) -> Iterator[None]:
 app.command("demo")(demo.demo)
 app.command("init")(store.init)
 app.add_typer(load.app, name="load")
+app.add_typer(golden.app, name="golden")
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.add_typer(gate.app, name="gate")

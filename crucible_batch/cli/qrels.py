@@ -1,4 +1,4 @@
-"""`crucible qrels add|seed|history|export`: judgments of documents, append-only."""
+"""`crucible qrels add|seed|history|agreement|export`: judgments of documents, append-only."""
 
 from __future__ import annotations
 
@@ -159,6 +159,59 @@ def _show_added(done: QrelAppend, *, json: bool) -> None:
         emit(f"nothing to do: {what} has grade {row['grade']} since {row['created_at']}")
     for message in done.messages:
         emit(message)
+
+
+@app.command()
+def agreement(
+    golden_set: Annotated[
+        str | None,
+        typer.Option(
+            "--golden-set",
+            help="The set; may be left out if it is the only one.",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option("--metric", help="Retrieval metric by which both sides rank the runs.")
+    ] = "ndcg_at_10",
+    verdicts: Annotated[
+        bool, typer.Option("--verdicts", help="Verdicts on assertions, not grades of documents.")
+    ] = False,
+    human: Annotated[
+        str, typer.Option("--human", help="With --verdicts: the judge who is human.")
+    ] = "human",
+    run: Annotated[
+        list[str] | None,
+        typer.Option("--run", help="With --verdicts: only these runs.", show_default=False),
+    ] = None,
+    pin: Pin = None,
+    root: Root = None,
+    workspace: Workspace = "default",
+    json: Json = False,
+) -> None:
+    """How well every judge agrees with people, and people with each other."""
+    from crucible_batch.assemble.agreement import qrel_agreement, verdict_agreement
+    from crucible_batch.assemble.agreement.text import (
+        HEADER,
+        agreement_details,
+        agreement_rows,
+        ceiling,
+    )
+
+    store = open_store(root)
+    if verdicts:
+        found = verdict_agreement(store, workspace, human=human, runs=run or (), pin=pin)
+    else:
+        found = qrel_agreement(store, workspace, golden_set=golden_set, metric=metric, pin=pin)
+    if json:
+        for one in found:
+            emit_json(one.to_dict())
+        return
+    emit(table(HEADER, agreement_rows(found)))
+    for one in found:
+        emit("\n" + agreement_details(one))
+    if not verdicts:
+        emit("\n" + ceiling(found))
 
 
 @app.command()

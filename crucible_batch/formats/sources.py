@@ -237,10 +237,8 @@ def _guess(path: Path, head: bytes, verb: Verb) -> Format | None:
     name = plain_name(path)
     if head.startswith(b"PAR1") or name.endswith((".parquet", ".pq")):
         return Format.PARQUET
-    if name.endswith(SHEETS):
-        return None
-    if name.endswith(YAML_SUFFIXES):
-        return Format.YAML
+    if name.endswith((*SHEETS, *YAML_SUFFIXES)):
+        return Format.YAML if name.endswith(YAML_SUFFIXES) else None
     text = head.removeprefix(BOM).lstrip()
     if text.startswith(b"{"):
         return _guess_json(name, text, verb)

@@ -25,6 +25,11 @@ class Agreement:
         raw: Share of pairs with the same rating; None without pairs.
         kappa: Cohen's kappa, weighted as asked; None when chance alone would agree fully.
         alpha: Krippendorff's alpha for ordinal ratings; None when all ratings are the same.
+        alpha_nominal: The same, any two different ratings being equally far apart.
+        alpha_interval: The same, by squared distance.
+        mae: Mean distance of the two ratings; None without pairs.
+        majority: Share of the human rating given most often: the raw agreement of a judge that
+            always says it. None without pairs.
         table: Every combination of ratings with its count: human, judge, n.
     """
 
@@ -32,6 +37,10 @@ class Agreement:
     raw: float | None
     kappa: float | None
     alpha: float | None
+    alpha_nominal: float | None
+    alpha_interval: float | None
+    mae: float | None
+    majority: float | None
     table: pl.DataFrame
 
 
@@ -56,7 +65,7 @@ def agreement(
         UsageError: If lengths differ, the weights are unknown, or a rating is no category.
 
     References:
-        Cohen 1960 and 1968 (kappa, weighted); Krippendorff 2011 (alpha, ordinal metric).
+        Cohen 1960 and 1968 (kappa, weighted); Krippendorff 2011 (alpha and its metrics).
     """
     people, machine = list(human), list(judge)
     if len(people) != len(machine):
@@ -82,9 +91,52 @@ def agreement(
         n=len(rated),
         raw=same / len(rated) if rated else None,
         kappa=_kappa(table, _distances(scale, weights)),
-        alpha=_ordinal_alpha(table),
+        alpha=_alpha(table, _ordinal_distances(table)),
+        alpha_nominal=_alpha(table, _distances(scale, None)),
+        alpha_interval=_alpha(table, _distances(scale, "quadratic")),
+        mae=_mean_distance(table, _distances(scale, "linear")),
+        majority=max(map(sum, table)) / len(rated) if rated else None,
         table=_frame(scale, table),
     )
+
+
+def kappa_from(human: Iterable[Any], judge: Iterable[Any], threshold: Any) -> float | None:
+    """Cohen's kappa of two answers: is the rating at least `threshold`, yes or no.
+
+    Args:
+        human: Ratings by people, None where there is none; length n.
+        judge: Ratings of the same things by the judge; length n.
+        threshold: The smallest rating that is a yes.
+    """
+    sides = (
+        [None if _absent(rating) else rating >= threshold for rating in side]
+        for side in (human, judge)
+    )
+    return agreement(*sides).kappa
+
+
+def ranking_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Kendall's tau-b of two orders of the same things; None when one side is all ties.
+
+    Args:
+        first: A value per thing; length n.
+        second: A value per thing, in the same order; length n.
+
+    References:
+        Kendall 1945 (tau-b, which corrects for ties).
+    """
+    signs = [
+        (_sign(first[a] - first[b]), _sign(second[a] - second[b]))
+        for a in range(len(first))
+        for b in range(a)
+    ]
+    concordance = sum(x * y for x, y in signs)
+    untied = len([x for x, _ in signs if x]) * len([y for _, y in signs if y])
+    return concordance / math.sqrt(untied) if untied else None
+
+
+def _sign(difference: float) -> int:
+    return (difference > 0) - (difference < 0)
 
 
 def _absent(rating: Any) -> bool:
@@ -109,21 +161,37 @@ def _kappa(table: list[list[int]], distances: list[list[float]]) -> float | None
     return 1 - observed * n / expected if expected else None
 
 
-def _ordinal_alpha(table: list[list[int]]) -> float | None:
-    """Return 1 - observed / expected disagreement over the 2n ratings of both raters.
-
-    Ordinal distance of c and k: (ratings from c to k, those at both ends counted half)².
-    """
+def _alpha(table: list[list[int]], distances: list[list[float]]) -> float | None:
+    """Return 1 - observed / expected disagreement over the 2n ratings of both raters."""
     cells = range(len(table))
-    totals = [sum(table[c][k] + table[k][c] for k in cells) for c in cells]
-    n_ratings = sum(totals)
-    observed = expected = 0.0
-    for c in cells:
-        for k in range(c + 1, len(table)):
-            between = sum(totals[c : k + 1]) - (totals[c] + totals[k]) / 2
-            observed += between**2 * (table[c][k] + table[k][c])
-            expected += between**2 * totals[c] * totals[k]
-    return 1 - (n_ratings - 1) * observed / expected if expected else None
+    totals = _totals(table)
+    pairs = [(c, k) for c in cells for k in range(c + 1, len(table))]
+    observed = math.fsum(distances[c][k] * (table[c][k] + table[k][c]) for c, k in pairs)
+    expected = math.fsum(distances[c][k] * totals[c] * totals[k] for c, k in pairs)
+    return 1 - (sum(totals) - 1) * observed / expected if expected else None
+
+
+def _ordinal_distances(table: list[list[int]]) -> list[list[float]]:
+    """(Ratings from c to k, those at both ends counted half)², of the ratings of both raters."""
+    totals, cells = _totals(table), range(len(table))
+
+    def between(c: int, k: int) -> float:
+        return sum(totals[min(c, k) : max(c, k) + 1]) - (totals[c] + totals[k]) / 2
+
+    return [[between(c, k) ** 2 for k in cells] for c in cells]
+
+
+def _totals(table: list[list[int]]) -> list[int]:
+    """How often both raters together gave each rating."""
+    cells = range(len(table))
+    return [sum(table[c][k] + table[k][c] for k in cells) for c in cells]
+
+
+def _mean_distance(table: list[list[int]], distances: list[list[float]]) -> float | None:
+    cells = range(len(table))
+    n = sum(map(sum, table))
+    total = math.fsum(distances[h][j] * table[h][j] for h in cells for j in cells)
+    return total / n if n else None
 
 
 def _frame(scale: Sequence[Any], table: list[list[int]]) -> pl.DataFrame:

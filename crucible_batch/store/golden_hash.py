@@ -52,12 +52,25 @@ def item_hash(
 
 
 def item_hashes(
-    items: object, assertions: object = None, concepts: object = None, citations: object = None
+    items: object,
+    assertions: object = None,
+    concepts: object = None,
+    citations: object = None,
+    *,
+    recorded: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Return the hash of every active item of one golden set.
 
     Active: the item's highest revision, unless that one is retired. Frames may be Polars (lazy
     too), pandas, Arrow or DuckDB relations; `workspace_id` and `revision` may be absent.
+
+    Args:
+        items: Rows of `golden_items`.
+        assertions: Rows of `golden_assertions`.
+        concepts: Rows of `golden_concepts`.
+        citations: Rows of `golden_citations`.
+        recorded: item_id, revision, item_hash of revisions whose hash is on record: it is taken
+            from there. Revisions never change, but their texts may be redacted.
 
     Returns:
         item_id, revision, item_hash; sorted by item_id.
@@ -87,8 +100,13 @@ def item_hashes(
             (citations, "golden_citations"),
         )
     ]
+    known: dict[tuple[str, int], str] = {}
+    if recorded is not None:
+        on_record = recorded.select("item_id", "revision", "item_hash").iter_rows()
+        known = {(item_id, revision): hashed for item_id, revision, hashed in on_record}
     hashes = [
-        item_hash(item, *(child[item["item_id"]] for child in children))
+        known.get((item["item_id"], item["revision"]))
+        or item_hash(item, *(child[item["item_id"]] for child in children))
         for item in active.iter_rows(named=True)
     ]
     return active.select("item_id", "revision").with_columns(

@@ -2,13 +2,15 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucible_batch.errors import UsageError
-from crucible_batch.stats.agreement import agreement
+from crucible_batch.stats.agreement import agreement, kappa_from, ranking_tau
 
 grades = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
 
@@ -79,7 +81,13 @@ def test_published_agreement_of_eight_judges(cases: Path) -> None:
         assert plain.n == int(row["n_pairs"])
         assert plain.raw == pytest.approx(float(row["agree"]), abs=1e-12)
         assert plain.kappa == pytest.approx(float(row["kappa4"]), abs=1e-12)
-        assert plain.alpha == pytest.approx(float(row["alpha_ordinal"]), abs=1e-12)
+        for name in ("nominal", "ordinal", "interval"):
+            alpha = plain.alpha if name == "ordinal" else getattr(plain, f"alpha_{name}")
+            assert alpha == pytest.approx(float(row[f"alpha_{name}"]), abs=1e-12)
+        assert plain.mae == pytest.approx(float(row["mae"]), abs=1e-12)
+        for threshold, name in ((1, "0_123"), (2, "01_23"), (3, "012_3")):
+            kappa = kappa_from(human.values(), judge, threshold)
+            assert kappa == pytest.approx(float(row[f"kappa_{name}"]), abs=1e-12)
         for weights in ("linear", "quadratic"):
             found = agreement(human.values(), judge, weights=weights).kappa
             assert found == pytest.approx(float(row[f"kappa_{weights}"]), abs=1e-12)
@@ -134,3 +142,75 @@ def test_impossible_input_is_refused() -> None:
         agreement([1], [1], weights="cubic")
     with pytest.raises(UsageError, match="- 4"):
         agreement([1], [4], categories=[0, 1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("name", "distance"),
+    [("alpha_nominal", lambda a, b: a != b), ("alpha_interval", lambda a, b: (a - b) ** 2)],
+)
+@settings(deadline=None)
+@given(pairs=grades)
+def test_other_alphas_are_the_textbook_ones(name: str, distance: Any, pairs: Any) -> None:
+    ratings = [rating for pair in pairs for rating in pair]
+    within = sum(2 * distance(a, b) for a, b in pairs) / len(ratings)
+    between = sum(distance(a, b) for a in ratings for b in ratings)
+    between /= len(ratings) * (len(ratings) - 1)
+    found = getattr(agreement([a for a, _ in pairs], [b for _, b in pairs]), name)
+    assert found == pytest.approx(1 - within / between if between else None, abs=1e-12)
+
+
+@settings(deadline=None)
+@given(grades)
+def test_distance_and_majority_are_counted_over_the_pairs(pairs: list[tuple[int, int]]) -> None:
+    found = agreement([a for a, _ in pairs], [b for _, b in pairs])
+    assert found.mae == pytest.approx(sum(abs(a - b) for a, b in pairs) / len(pairs), abs=1e-12)
+    human = [a for a, _ in pairs]
+    assert found.majority == max(map(human.count, human)) / len(human)
+
+
+@settings(deadline=None)
+@given(grades, st.integers(1, 3))
+def test_a_threshold_makes_yes_and_no_of_grades(pairs: list[tuple[int, int]], at: int) -> None:
+    sides = [[pair[n] for pair in pairs] for n in (0, 1)]
+    yes = [[int(rating >= at) for rating in side] for side in sides]
+    assert kappa_from(*sides, at) == agreement(*yes).kappa
+    assert kappa_from([*sides[0], None], [*sides[1], 3], at) == kappa_from(*sides, at)
+
+
+@settings(deadline=None)
+@given(grades)
+def test_tau_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
+    first, second = [[float(pair[n]) for pair in (*pairs, (1, 2))] for n in (0, 1)]
+    with np.errstate(all="ignore"):
+        expected = scipy.stats.kendalltau(first, second).statistic
+    found = ranking_tau(first, second)
+    assert found == (None if np.isnan(expected) else pytest.approx(expected, abs=1e-12))
+
+
+def test_the_verdicts_of_a_model_agree_with_people_as_published(cases: Path) -> None:
+    folder = cases / "data" / "openqa_nq301"
+
+    def rows(name: str) -> list[dict[str, str]]:
+        with (folder / name).open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file, delimiter="\t"))
+
+    def key(row: dict[str, str]) -> tuple[str, str]:
+        return row["Question"], row["Model answer"].strip().lower()
+
+    judged = {}
+    words = []
+    for row in rows("NQ301_gpt-4.tsv"):
+        text = row["gpt-4"].strip().lower()
+        word = next((word for word in ("yes", "no") if text.startswith(word)), "malformed")
+        words.append(word)
+        judged.setdefault(key(row), word)
+    assert [words.count(word) for word in ("yes", "no", "malformed")] == [762, 718, 10]
+    human: dict[tuple[str, str], str] = {}
+    for row in rows("NQ301_human.tsv"):
+        human.setdefault(key(row), row["Acceptable?"].strip().lower())
+    sides = [
+        (human[pair], word) for pair, word in judged.items() if pair in human if word != "malformed"
+    ]
+    found = agreement([a for a, _ in sides], [b for _, b in sides])
+    assert found.n == 1478
+    assert found.kappa == pytest.approx(0.6960, abs=5e-5)

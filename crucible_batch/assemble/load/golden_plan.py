@@ -232,7 +232,7 @@ def _versions(
         children = [
             after[child].join(ids, on=["item_id", "revision"], how="semi") for child in CHILDREN
         ]
-        listed = item_hashes(of_set, *children)
+        listed = item_hashes(of_set, *children, recorded=versions)
         hashes[name] = hash_of_items(listed)
         if hashes[name] not in known and listed.height:
             rows.append(
