@@ -46,7 +46,7 @@ EXACT_SUMS = {
     ("crucible_batch.stats.agreement", "_alpha"): CONDITIONS,
     ("crucible_batch.stats.agreement", "_kappa"): CONDITIONS,
     ("crucible_batch.stats.agreement", "_mean_distance"): CONDITIONS,
-    ("crucible_batch.stats.agreement", "_ordinal_distances"): "whole and half numbers",
+    ("crucible_batch.stats.agreement", "between"): "whole and half numbers",
     ("crucible_batch.stats.agreement", "_totals"): CONDITIONS,
     ("crucible_batch.stats.agreement", "agreement"): CONDITIONS,
     ("crucible_batch.stats.agreement", "ranking_tau"): CONDITIONS,

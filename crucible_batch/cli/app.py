@@ -15,11 +15,14 @@ from crucible_batch.cli import (
     compare,
     contract,
     demo,
+    feedback,
     gate,
     golden,
     load,
     nightly,
+    override,
     qrels,
+    redact,
     score,
     store,
 )
@@ -78,11 +81,14 @@ app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.add_typer(gate.app, name="gate")
 app.add_typer(baseline.app, name="baseline")
+app.add_typer(feedback.app, name="feedback")
 app.command("report")(compare.report)
 app.add_typer(qrels.app, name="qrels")
+app.add_typer(override.app, name="override")
 app.command("nightly")(nightly.nightly)
 app.command("sql")(store.sql)
 app.command("metrics")(score.metrics)
 app.command("schema")(contract.schema)
 app.command("docs")(contract.docs)
 app.command("doctor")(store.doctor)
+app.command("redact")(redact.redact)

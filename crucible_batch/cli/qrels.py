@@ -50,7 +50,10 @@ def add(
         list[Path] | None,
         typer.Option("--file", help="Judgments as `load qrels` reads them.", show_default=False),
     ] = None,
-    source: Annotated[str, typer.Option("--source", help="human, provenance or llm.")] = "human",
+    source: Annotated[
+        str | None,
+        typer.Option("--source", help="human (if absent), provenance or llm.", show_default=False),
+    ] = None,
     judge: Annotated[
         str | None,
         typer.Option("--judge", help="The lane; model@prompt_version of an llm; else the author."),
@@ -94,7 +97,7 @@ def add(
         doc,
         grade=grade,
         chunk_id=chunk,
-        source=source,
+        source=source or "human",
         judge=judge,
         author=acting(author),
         rationale=rationale,

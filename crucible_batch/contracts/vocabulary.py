@@ -22,6 +22,9 @@ CITATION_KINDS = ("required", "forbidden")
 SOURCES = ("human", "provenance", "llm")
 """Who gave a grade, strongest first: the order is the precedence rule."""
 
+REDACTED = "[redacted]"
+"""What stands where a text was taken out."""
+
 RUN_STATUSES = ("running", "succeeded", "failed", "degraded")
 SNAPSHOT_KINDS = ("target", "judge")
 VERDICTS = ("supported", "partial", "missing", "contradicted", "malformed")

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from crucible_batch.contracts.vocabulary import PAYLOADS
+from crucible_batch.contracts.vocabulary import PAYLOADS, REDACTED
 from crucible_batch.metrics.answer_grains import KEY
 from crucible_batch.metrics.judgments import check_judge, choose_judge
 
@@ -158,11 +158,14 @@ def evidence_hashes(retrievals: pl.DataFrame) -> pl.DataFrame:
         retrievals: item_id, sample_index, rank, chunk_id, doc_id, text of one run.
 
     Returns:
-        item_id, sample_index, evidence_hash, sorted by key; results without any text have no row.
+        item_id, sample_index, evidence_hash, sorted by key; results without any text, or with a
+        redacted one, have no row: what the evidence was is not known any more.
     """
     fields = ("chunk_id", "doc_id", "rank", "text")
+    redacted = retrievals.filter(pl.col("text") == REDACTED).select(KEY)
     lists = (
         retrievals.filter(pl.col("text").is_not_null())
+        .join(redacted, on=KEY, how="anti")
         .sort(*KEY, "rank")
         .group_by(KEY, maintain_order=True)
         .agg(evidence=pl.struct(fields))

@@ -22,6 +22,7 @@ from crucible_batch.store.golden_hash import (
 from crucible_batch.store.layout import file_name, pair_name
 from crucible_batch.store.marts import MartFile, StagedMarts
 from crucible_batch.store.plan import About, Committed, Counts, Plan
+from crucible_batch.store.redaction import Redaction
 from crucible_batch.store.root import Store
 from crucible_batch.store.snapshot import Snapshot
 from crucible_batch.store.staging import BulkFile
@@ -35,6 +36,7 @@ __all__ = [
     "Engine",
     "MartFile",
     "Plan",
+    "Redaction",
     "Snapshot",
     "StagedMarts",
     "Store",

@@ -13,8 +13,8 @@ from typing import Literal
 import polars as pl
 
 from crucible_batch.contracts import Storage
-from crucible_batch.store import catalog, locks, marts, parquet
-from crucible_batch.store.doctor_lake import lake_problems
+from crucible_batch.store import catalog, locks, marts, parquet, redaction
+from crucible_batch.store.doctor_lake import UNREADABLE, lake_problems
 from crucible_batch.store.fingerprint import file_sha256
 from crucible_batch.store.snapshot import Snapshot
 from crucible_batch.store.workspace import Workspace
@@ -43,7 +43,7 @@ def diagnose(workspace: Workspace) -> tuple[Finding, ...]:
     """Examine a workspace: lake, trails, marts, staging area and catalogue.
 
     Returns:
-        Findings, errors first; one `ok` finding when there is nothing to say.
+        Findings, errors first; one that all is well when there is nothing to put in order.
     """
     damage = [
         Finding(level="error", what=what, fix=fix)
@@ -53,9 +53,11 @@ def diagnose(workspace: Workspace) -> tuple[Finding, ...]:
     if not damage:  # trails cannot be compared while files are unreadable
         snapshot = workspace.snapshot()
         found += [*_trails(snapshot), *_recorded(workspace)]
-    if not found:
+    found += _redacted(workspace)
+    if all(finding.level == "ok" for finding in found):
         seq = workspace.snapshot().seq
-        return (Finding(level="ok", what=f"workspace {workspace.name} is sound at commit {seq}"),)
+        sound = Finding(level="ok", what=f"workspace {workspace.name} is sound at commit {seq}")
+        return (sound, *found)
     return tuple(sorted(found, key=lambda finding: (finding.level != "error", finding.what)))
 
 
@@ -75,6 +77,18 @@ def repair(workspace: Workspace) -> tuple[str, ...]:
         if workspace.refresh_catalog():
             done.append("rebuilt catalog.duckdb and views.sql")
     return tuple(done)
+
+
+def _redacted(workspace: Workspace) -> Iterator[Finding]:
+    """Files with texts taken out: sound, but their hashes on record are those of before."""
+    for commits in sorted(workspace.layout.lake.glob("*/commits.parquet")):
+        try:
+            counts = redaction.redacted_rows(commits)
+        except UNREADABLE:
+            continue  # said already
+        for table, n_rows in sorted(counts.items()):
+            place = f"lake/{commits.parent.name}/{table}.parquet"
+            yield Finding(level="ok", what=f"{place}: {n_rows} rows are redacted")
 
 
 def _trails(snapshot: Snapshot) -> Iterator[Finding]:

@@ -13,13 +13,14 @@ import polars as pl
 
 from crucible_batch.contracts import Storage, Table
 from crucible_batch.errors import StoreError, UnknownNameError, UsageError
-from crucible_batch.store import catalog, commit, locks, marts, quarantine, sandbox
+from crucible_batch.store import catalog, commit, locks, marts, quarantine, redaction, sandbox
 from crucible_batch.store.commit import Transaction
 from crucible_batch.store.engine import Engine
 from crucible_batch.store.history import History
 from crucible_batch.store.layout import Layout
 from crucible_batch.store.marts import MartFile, StagedMarts
 from crucible_batch.store.plan import About, Committed, Decide
+from crucible_batch.store.redaction import Redaction
 from crucible_batch.store.small_files import SmallFiles
 from crucible_batch.store.snapshot import Snapshot
 from crucible_batch.store.staging import BulkFile, StagingArea, stage_pieces
@@ -208,6 +209,24 @@ class Workspace:
         with self.staging.folder() as folder:
             quarantine.write(path, rows, folder)
         return path
+
+    def texts_left(self, wanted: Mapping[str, Redaction]) -> dict[str, int]:
+        """Return table → rows with a text that `redact` would take out."""
+        return redaction.rows_left(self.layout, self.tables, wanted)
+
+    def redact(self, wanted: Mapping[str, Redaction]) -> dict[str, int]:
+        """Take texts out of committed files, holding the lock alone; see `redaction`.
+
+        Args:
+            wanted: Table to what is taken out of it. The audit event is the caller's.
+
+        Returns:
+            Table → rows that were changed.
+        """
+        with locks.exclusive(self.layout.lock), self.staging.folder() as folder:
+            done = redaction.rewrite(self.layout, self.tables, wanted, folder)
+        self._small_files = SmallFiles()  # rows that were read before
+        return done
 
     def stage_marts(self, files: Sequence[MartFile], *, recorded: bool = False) -> StagedMarts:
         """Write mart files aside; see `marts.stage`. Commit their hashes, then `publish_marts`."""

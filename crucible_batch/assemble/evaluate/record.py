@@ -10,7 +10,7 @@ from crucible_batch.assemble.evaluate.collect import Collection
 from crucible_batch.assemble.evaluate.feedback import classified_events
 from crucible_batch.assemble.evaluate.work import Work
 from crucible_batch.contracts import TABLES
-from crucible_batch.store import About, Plan, Snapshot, StagedMarts, combined_hash
+from crucible_batch.store import About, Plan, Snapshot, StagedMarts, Workspace, combined_hash
 
 EVALUATIONS = TABLES["evaluations"]
 _FEEDBACK = ("item_id", "sample_index", "error_class", "error_rule")
@@ -34,6 +34,19 @@ def standing(snapshot: Snapshot, run_id: str) -> str | None:
         .collect()
     )
     return str(rows["evaluation_id"][-1]) if rows.height else None
+
+
+def standing_mart(
+    workspace: Workspace, snapshot: Snapshot, run_id: str, table: str
+) -> pl.LazyFrame | None:
+    """A mart of the evaluation that stands under the run's name; None when the run has none."""
+    evaluation = standing(snapshot, run_id)
+    row = None if evaluation is None else newest(snapshot, evaluation)
+    if row is None:
+        return None
+    paths = [path for path in row["mart_paths"] if path.startswith(f"marts/{table}/")]
+    files = [path for place in paths if (path := workspace.layout.root / place).is_file()]
+    return pl.scan_parquet(files[0], glob=False, hive_partitioning=False) if files else None
 
 
 def record(

@@ -7,7 +7,7 @@ import polars as pl
 
 from crucible_batch.assemble.baselines import finished_runs
 from crucible_batch.assemble.compare.values import item_values
-from crucible_batch.assemble.evaluate.record import newest, standing
+from crucible_batch.assemble.evaluate.record import standing_mart
 from crucible_batch.assemble.evaluate.ruler import Grading, judgments, load_golden_set
 from crucible_batch.assemble.golden.material import Material, Spread
 from crucible_batch.assemble.golden.readiness import Readiness, readiness
@@ -102,17 +102,11 @@ def _spreads(
 ) -> tuple[dict[str, Spread], str | None]:
     """How the headline metrics vary over the items of the latest run that was scored."""
     for run_id in runs:
-        evaluation = standing(snapshot, run_id)
-        row = None if evaluation is None else newest(snapshot, evaluation)
-        paths = [] if row is None else row["mart_paths"]
-        place = next((path for path in paths if path.startswith("marts/scores/")), None)
-        file = None if place is None else workspace.layout.root / place
-        if file is None or not file.is_file():
+        every = standing_mart(workspace, snapshot, run_id, "scores")
+        if every is None:
             continue
         headline = {m.name: m for m in catalog.result_metrics() if m.headline}
-        scores = pl.scan_parquet(file, glob=False, hive_partitioning=False).filter(
-            pl.col("metric").is_in(sorted(headline))
-        )
+        scores = every.filter(pl.col("metric").is_in(sorted(headline)))
         spreads = {}
         for name, values in item_values(scores, items):
             metric = headline[name]

@@ -7,12 +7,14 @@ is recorded in the commit that changes it, so that old hashes resolve to old rev
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
 
 from crucible_batch.assemble.load import rows as steps
-from crucible_batch.assemble.load.golden_plan import GOLDEN, ITEMS, plan_golden
+from crucible_batch.assemble.load.golden_plan import GOLDEN, ITEMS, GoldenPlan, plan_golden
 from crucible_batch.assemble.load.golden_rows import admit_golden, of_no_item
 from crucible_batch.assemble.load.report import LoadReport, Tally
 from crucible_batch.assemble.load.session import Decision, Progress, Session
@@ -103,13 +105,10 @@ def _decide(
     session: Session,
     retire_missing: bool,
 ) -> Decision:
-    stored = {name: snapshot.read(name).drop("_commit").collect() for name in GOLDEN}
-    versions = snapshot.read("golden_set_versions").drop("_commit").collect()
-    plan = plan_golden(items, stored, versions, retire_missing=retire_missing)
-    required = required_documents(plan.events["golden_citations"], plan.events[ITEMS], session.name)
-    lanes = snapshot_lanes(snapshot, required)
-    qrels = plan_qrels(lanes, required, actor="provenance", now=session.workspace.now())
-    events = {**plan.events, "qrels": qrels.fresh, "audit_log": qrels.audit}
+    plan = plan_revisions(
+        snapshot, items, now=session.workspace.now(), retire_missing=retire_missing
+    )
+    events = dict(plan.events)
     facts = _hash_facts(plan.hashes)
     if target is not None:
         row = snapshot_row("target", target, session.name)
@@ -118,8 +117,41 @@ def _decide(
     return Decision(
         events=events,
         already_there=plan.already_there,
-        messages=(*plan.messages, *qrels.messages),
+        messages=plan.messages,
         facts=facts,
+    )
+
+
+def plan_revisions(
+    snapshot: Snapshot,
+    items: dict[str, pl.DataFrame],
+    *,
+    now: datetime,
+    retire_missing: bool = False,
+) -> GoldenPlan:
+    """What loading admitted items appends, the provenance judgments of new citations included.
+
+    Args:
+        snapshot: What is stored.
+        items: Good rows per table, as `admit_golden` gives them.
+        now: Time of the judgments and their audit events.
+        retire_missing: Retire items of the sets that are not among them.
+
+    Raises:
+        ConflictError: See `plan_golden`.
+    """
+    stored = {name: snapshot.read(name).drop("_commit").collect() for name in GOLDEN}
+    versions = snapshot.read("golden_set_versions").drop("_commit").collect()
+    plan = plan_golden(items, stored, versions, retire_missing=retire_missing)
+    required = required_documents(
+        plan.events["golden_citations"], plan.events[ITEMS], snapshot.workspace
+    )
+    lanes = snapshot_lanes(snapshot, required)
+    qrels = plan_qrels(lanes, required, actor="provenance", now=now)
+    return replace(
+        plan,
+        events={**plan.events, "qrels": qrels.fresh, "audit_log": qrels.audit},
+        messages=(*plan.messages, *qrels.messages),
     )
 
 
