@@ -73,6 +73,7 @@ def test_the_texts_of_an_item_go_and_its_hash_and_judgments_stay(bench):
     assert bench.rows("qrels")[0]["grade"] == 3
     fresh = Store.open(bench.store.root).workspace("default").snapshot()
     assert the_set(fresh, "g").golden_set_hash == before
+    assert bench.run("s", result("q1")).facts["golden_set_hash"] == before
     later = bench.golden(item("q3"))
     assert later.facts["golden_set_hash"] != before
     new = the_set(bench.store.workspace("default").snapshot(), "g")

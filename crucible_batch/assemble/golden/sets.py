@@ -8,10 +8,11 @@ from typing import Any
 import polars as pl
 
 from crucible_batch.assemble.evaluate.ruler import load_golden_set
+from crucible_batch.assemble.load.run_ruler import current_hash
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
 from crucible_batch.metrics.facts import Golden
-from crucible_batch.store import Snapshot, hash_of_items, item_hashes
+from crucible_batch.store import Snapshot
 
 HASH_PREFIX = "sha256:"
 SHORTEST = 6
@@ -46,16 +47,13 @@ class GoldenVersion:
 
 def list_sets(snapshot: Snapshot) -> list[GoldenVersion]:
     """The golden sets of a workspace, by name, each in its present version."""
-    newest, *children = (
-        snapshot.read(name).drop("_commit").collect()
-        for name in ("golden_items", *(table for table, _ in CHILDREN.values()))
-    )
-    newest = newest.filter(pl.col("revision") == pl.col("revision").max().over("item_id"))
+    rows = snapshot.read("golden_items").select("item_id", "revision", "golden_set", "retired")
+    newest = rows.collect().filter(pl.col("revision") == pl.col("revision").max().over("item_id"))
     versions = snapshot.read("golden_set_versions").collect()
     found = []
     for name in sorted(set(newest["golden_set"])):
         own = newest.filter(pl.col("golden_set") == name)
-        value = hash_of_items(item_hashes(own, *children, recorded=versions))
+        value = current_hash(snapshot, name)
         commits = versions.filter(pl.col("golden_set_hash") == value)["_commit"]
         n_retired = int(own["retired"].sum())
         found.append(

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from crucible_batch.errors import ContractError, UnknownNameError, UsageError
-from crucible_batch.store.golden_hash import golden_set_hash
+from crucible_batch.store.golden_hash import hash_of_items, item_hashes
 from crucible_batch.store.snapshot import Snapshot
 
 NO_SET = "load one first: crucible load golden FILE."
@@ -75,13 +75,15 @@ def _ruler(snapshot: Snapshot, name: str, pinned: str, members: pl.DataFrame) ->
 
 
 def current_hash(snapshot: Snapshot, golden_set: str) -> str:
-    """Hash of the active items of a golden set."""
+    """Hash of the active items of a golden set; of revisions on record, as recorded."""
     items, *children = [
         snapshot.read(name).drop("_commit").collect()
         for name in ("golden_items", "golden_assertions", "golden_concepts", "golden_citations")
     ]
     newest = items.filter(pl.col("revision") == pl.col("revision").max().over("item_id"))
-    return golden_set_hash(newest.filter(pl.col("golden_set") == golden_set), *children)
+    of_set = newest.filter(pl.col("golden_set") == golden_set)
+    recorded = snapshot.read("golden_set_versions").collect()
+    return hash_of_items(item_hashes(of_set, *children, recorded=recorded))
 
 
 def _unknown_hash(pinned: str, current_of: str | None) -> ContractError:
