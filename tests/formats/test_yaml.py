@@ -82,10 +82,10 @@ def test_words_that_yaml_would_convert_stay_texts(write, load, word, value):
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("question: 7", "question: type: 7"),
+        ("question: 7", "question: not text: 7"),
         ("question: null", None),
         ("qestion: x", "qestion: unknown key, did you mean question?: x"),
-        ("answerable: yes", "answerable: type: yes"),
+        ("answerable: yes", 'answerable: not true or false: "yes"'),
         ("revision: 1.5", "revision: not an integer: 1.5"),
     ],
 )

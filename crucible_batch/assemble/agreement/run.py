@@ -85,10 +85,10 @@ def _lane(qrels: pl.DataFrame, source: str, judge: str) -> pl.DataFrame:
 def _own_grades(snapshot: Snapshot) -> pl.DataFrame:
     """Judgments as their authors mean them: query_id, doc_id, chunk_id, grade, source, judge."""
     overrides = snapshot.read("judgment_overrides").drop("_commit").collect()
-    of_people = judgments(snapshot, overrides, Grading(qrel_source="human"))
+    of_people = judgments(snapshot, overrides, Grading(qrel_source="human"), with_lanes=True)
     judge = pl.col("target_key").str.json_path_match(f"$[{QREL_KEY.index('judge')}]")
     by_itself = overrides.filter(judge == pl.col("author"))
-    of_judges = judgments(snapshot, by_itself, Grading(qrel_source="llm"))
+    of_judges = judgments(snapshot, by_itself, Grading(qrel_source="llm"), with_lanes=True)
     return pl.concat([of_people, of_judges])
 
 

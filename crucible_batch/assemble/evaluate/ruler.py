@@ -151,6 +151,8 @@ def judgments(
     overrides: pl.DataFrame,
     grading: Grading,
     ids: pl.DataFrame | None = None,
+    *,
+    with_lanes: bool = False,
 ) -> pl.DataFrame:
     """Judgments that count, with their newest overrides; one row per lane, in no order.
 
@@ -159,10 +161,11 @@ def judgments(
         overrides: `judgment_overrides`.
         grading: Which judgments count.
         ids: item_id of the items wanted; all queries when None.
+        with_lanes: Give target and judge too, whether or not an override speaks of them.
     """
     # The whole key is read only where an override speaks of it: it is half of the bytes.
     corrected = overrides.filter(pl.col("target_table") == "qrels").height > 0
-    key = QREL_KEY if corrected else ("query_id", "source")
+    key = QREL_KEY if corrected or with_lanes else ("query_id", "source")
     rows = snapshot.read("qrels")
     if grading.qrel_source != "resolved":
         rows = rows.filter(pl.col("source") == grading.qrel_source)
