@@ -1,4 +1,4 @@
-"""The nightly job: load, score, compare with the baseline, snapshot the corpus, report.
+"""The nightly job: load, score, compare with the baseline, hold against the gate, report.
 
 Ids and paths go between tasks, never frames. Every step finds what is done already, so a flow run
 that died is simply run again. `crucible nightly` runs the same steps without a server.
@@ -18,11 +18,16 @@ from typing import Annotated, Any
 import typer
 from prefect import flow, unmapped
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.client.schemas.objects import State
+from prefect.exceptions import FailedRun
 from prefect.runtime import flow_run
+from prefect.states import Failed
 
 from crucible_batch.assemble.compare.text import artifact_rows, comparison_text
 from crucible_batch.assemble.example import AS_OF, example_dir
+from crucible_batch.assemble.gate import Told, gate_markdown, gate_words
 from crucible_batch.assemble.nightly import Night, alone, open_night, parse_as_of, steps
+from crucible_batch.assemble.nightly.run import NOTHING_TO_JUDGE
 from crucible_batch.errors import CrucibleError
 from crucible_batch.report import to_markdown
 from flows.retries import TWO_AT_ONCE, retried
@@ -57,24 +62,41 @@ def compare(root: Path, config: Path, as_of: str, baseline: str, candidate: str)
 
 
 @retried
+def gate(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> Told | None:
+    """Hold the candidate against the gate and publish what it says; None without a gate."""
+    done = steps.judge(_night(root, config, as_of), baseline, candidate)
+    if done is None:
+        return None
+    create_markdown_artifact(key="gate", markdown=gate_markdown(done.verdict))
+    print(gate_words(done.verdict))
+    return done.told
+
+
+@retried
 def report(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> Path:
     """Write the page of the night and publish it as Markdown."""
     night = _night(root, config, as_of)
-    made = steps.compare_and_report(night, baseline, candidate).report
-    page = steps.write_page(night, candidate, made)
-    create_markdown_artifact(key="report", markdown=to_markdown(made))
+    made, _ = steps.judge_and_report(night, baseline, candidate)
+    page = steps.write_page(night, candidate, made.report)
+    create_markdown_artifact(key="report", markdown=to_markdown(made.report))
     return page
 
 
 @retried
-def record(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> None:
+def record(
+    root: Path, config: Path, as_of: str, baseline: str, candidate: str, told: Told | None
+) -> None:
     """Write the row of the night, its last step."""
-    steps.record(_night(root, config, as_of), baseline, candidate)
+    steps.record(_night(root, config, as_of), baseline, candidate, told)
 
 
 @flow(name="nightly", task_runner=TWO_AT_ONCE, log_prints=True)
-def nightly(root: Path, config: Path, as_of: str | None = None) -> dict[str, Any]:
+def nightly(
+    root: Path, config: Path, as_of: str | None = None
+) -> dict[str, Any] | State[dict[str, Any]]:
     """Do a night, once: a second run of it is a no-op that says so.
+
+    The flow run fails when the gate does not pass; the line of the gate is its message.
 
     Args:
         root: Folder of the store; made if it is not there.
@@ -82,7 +104,7 @@ def nightly(root: Path, config: Path, as_of: str | None = None) -> dict[str, Any
         as_of: A date (its end) or an instant with a zone; the scheduled start if absent.
 
     Returns:
-        as_of, baseline, candidate and report; candidate is null when there was no new run.
+        as_of, baseline, candidate, gate and report; candidate is null when there was no new run.
     """
     instant = parse_as_of(as_of or _scheduled_start())
     night = open_night(root, config, instant)
@@ -91,11 +113,12 @@ def nightly(root: Path, config: Path, as_of: str | None = None) -> dict[str, Any
         if row := steps.done_already(night):
             candidate = row["candidate_run_id"]
             print(f"the night of {instant} is done already: {candidate} (no-op)")
-            return _outcome(night, row["baseline_run_id"], candidate)
+            told = steps.told_before(night, row)
+            return _outcome(night, row["baseline_run_id"], candidate, told)
         return _steps(night, root, config)
 
 
-def _steps(night: Night, root: Path, config: Path) -> dict[str, Any]:
+def _steps(night: Night, root: Path, config: Path) -> dict[str, Any] | State[dict[str, Any]]:
     as_of = night.as_of.isoformat()
     steps.check_names(night, before_loads=True)
     for number in range(len(night.config.inputs)):  # in order: later inputs rest on earlier ones
@@ -110,9 +133,10 @@ def _steps(night: Night, root: Path, config: Path) -> dict[str, Any]:
         print(steps.why_no_candidate(night))
         return _outcome(night, baseline, None)
     print(compare(root, config, as_of, baseline, candidate))
+    told = gate(root, config, as_of, baseline, candidate)
     print(f"report: {report(root, config, as_of, baseline, candidate)}")
-    record(root, config, as_of, baseline, candidate)
-    return _outcome(night, baseline, candidate)
+    record(root, config, as_of, baseline, candidate, told)
+    return _outcome(night, baseline, candidate, told)
 
 
 def _night(root: Path, config: Path, as_of: str) -> Night:
@@ -125,10 +149,27 @@ def _scheduled_start() -> str:
     return start.isoformat()
 
 
-def _outcome(night: Night, baseline: str | None, candidate: str | None) -> dict[str, Any]:
-    page = None if candidate is None else str(night.report_path(candidate))
-    instant = night.as_of.isoformat()
-    return {"as_of": instant, "baseline": baseline, "candidate": candidate, "report": page}
+def _outcome(
+    night: Night, baseline: str | None, candidate: str | None, told: Told | None = None
+) -> dict[str, Any] | State[dict[str, Any]]:
+    """What became of the night: a failed state when its gate does not pass."""
+    if told is not None and told.exit_code:
+        return Failed(message=told.line)
+    return {
+        "as_of": night.as_of.isoformat(),
+        "baseline": baseline,
+        "candidate": candidate,
+        "gate": None if told is None else told.outcome,
+        "report": None if candidate is None else str(night.report_path(candidate)),
+    }
+
+
+def _code_of(root: Path, config: Path, as_of: str) -> int:
+    """Exit code of the gate of a night that is done."""
+    night = _night(root, config, as_of)
+    row = steps.done_already(night)
+    told = None if row is None else steps.told_before(night, row)
+    return 70 if told is None else told.exit_code
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -151,11 +192,17 @@ def main(
     """Run the flow once; without a configuration on the example, without a root in a new store."""
     if config is None:
         config, as_of = example_dir() / "nightly.toml", as_of or AS_OF
+    root = root or Path(tempfile.mkdtemp(prefix="crucible-nightly-"))
+    as_of = as_of or datetime.now(UTC).isoformat()
     try:
-        nightly(root or Path(tempfile.mkdtemp(prefix="crucible-nightly-")), config, as_of)
+        outcome = nightly(root, config, as_of)
+    except FailedRun:  # the gate has said why
+        raise typer.Exit(_code_of(root, config, as_of)) from None
     except CrucibleError as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(error.exit_code) from None
+    if isinstance(outcome, dict) and outcome["candidate"] is None:
+        raise typer.Exit(NOTHING_TO_JUDGE)
 
 
 if __name__ == "__main__":

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from crucible_batch.assemble.compare import CompareOptions, Comparison, compare_runs
 from crucible_batch.assemble.evaluate import Evaluation, evaluate_run
 from crucible_batch.assemble.evaluate.ruler import load_golden_set
+from crucible_batch.assemble.gate import GateVerdict, gate_summary
 from crucible_batch.assemble.outputs import write_output
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UsageError
 from crucible_batch.metrics import catalog
 from crucible_batch.report import Report, ReportInputs, build_report, to_html, to_json, to_markdown
+from crucible_batch.report.figures import GateSummary
 from crucible_batch.settings import load_settings
 from crucible_batch.store import Snapshot, Store
 
@@ -53,6 +56,8 @@ def report_run(
     baseline: str | None = None,
     options: CompareOptions | None = None,
     as_of: datetime | None = None,
+    compared: Comparison | None = None,
+    gate: GateVerdict | None = None,
     progress: Progress = quiet,
 ) -> Reported:
     """Make the report of a run; it is scored, and compared, where that is not done yet.
@@ -64,23 +69,32 @@ def report_run(
         baseline: The run it is compared with.
         options: How it is compared.
         as_of: The instant the report speaks of.
+        compared: The two runs, where they were compared already.
+        gate: What the gate made of the run.
         progress: Is told how far it has come.
 
     Raises:
         UnknownNameError: No such run or workspace.
         NotComparableError: The runs share no item.
     """
-    comparison = None
+    comparison = compared
     if baseline is None:
         evaluations = [evaluate_run(store, workspace, run_id, progress=progress)]
     else:
-        comparison = compare_runs(
+        comparison = compared or compare_runs(
             store, workspace, baseline, run_id, options=options, progress=progress
         )
         evaluations = [comparison.candidate.evaluation, comparison.baseline.evaluation]
     snapshot = store.workspace(workspace).snapshot()
     ks = load_settings(store.root, workspace).scoring.ks
-    inputs = _inputs(snapshot, evaluations, comparison, as_of, catalog.to_frame(catalog.for_ks(ks)))
+    inputs = _inputs(
+        snapshot,
+        evaluations,
+        comparison,
+        as_of,
+        catalog.to_frame(catalog.for_ks(ks)),
+        None if gate is None else gate_summary(gate),
+    )
     return Reported(report=build_report(inputs), comparison=comparison)
 
 
@@ -114,15 +128,15 @@ def _inputs(
     comparison: Comparison | None,
     as_of: datetime | None,
     metric_catalog: pl.DataFrame,
+    gate: GateSummary | None,
 ) -> ReportInputs:
     ids = [evaluation.row["run_id"] for evaluation in evaluations]
     rows = [evaluation.row for evaluation in evaluations]
-    tables = {
+    tables: dict[str, Any] = {
         name: pl.concat([one.read(name) for one in evaluations], how="diagonal") for name in PER_RUN
     }
-    compared = {}
     if comparison is not None:
-        compared = {"comparisons": comparison.rows, "comparison_items": comparison.items}
+        tables |= {"comparisons": comparison.rows, "comparison_items": comparison.items}
     versions = dict.fromkeys(row["golden_set_hash"] for row in rows)
     items = pl.concat([load_golden_set(snapshot, version).items for version in versions])
     runs = snapshot.read("runs").filter(pl.col("run_id").is_in(ids))
@@ -138,8 +152,8 @@ def _inputs(
         drift_snapshots=_drift(snapshot, as_of),
         as_of=as_of,
         package_version=version("crucible-batch"),
+        gate=gate,
         **tables,
-        **compared,
     )
 
 

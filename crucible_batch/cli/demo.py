@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crucible_batch.cli.nightly import show_night
+from crucible_batch.cli.nightly import show_gate, show_night
 from crucible_batch.cli.options import folder
 from crucible_batch.cli.output import emit, progress
 
@@ -49,6 +49,9 @@ def demo(
     if root is None:
         emit("\nThe store is a temporary folder (--root DIR keeps it elsewhere). Remove it with:")
         emit(f"  {shlex.join(['rm', '-r', str(done.root)])}")
+    show_gate(night)
+    if night.exit_code:
+        raise typer.Exit(night.exit_code)
 
 
 def _where(done: Demo) -> list[str]:

@@ -39,10 +39,10 @@ def nightly(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Load, score, compare with the baseline, snapshot the corpus, report; once per night.
+    """Load, score, compare with the baseline, hold against the gate, report; once per night.
 
-    Exits with 3 when there is no new run to judge, with 4 when it cannot be compared; of several
-    nights the last one counts.
+    Exits with the code of the gate; without one with 0, or with 4 when nothing can be compared; with
+    3 when there is no new run to judge. Of several nights the last one counts.
     """
     from datetime import UTC, datetime
 
@@ -59,6 +59,7 @@ def nightly(
             emit_json(done.to_dict())
         else:
             show_night(done)
+            show_gate(done)
         code = done.exit_code
     if code:
         raise typer.Exit(code)
@@ -86,6 +87,17 @@ def show_night(night: NightResult) -> None:
         emit(night.corpus)
     if night.report is not None:
         emit(f"report: {night.report}")
+
+
+def show_gate(night: NightResult) -> None:
+    """Print what the gate of the night says, last of all."""
+    from crucible_batch.assemble.gate import gate_words
+
+    if night.gate is not None:
+        emit("")
+        emit(gate_words(night.gate.verdict))
+    elif night.gate_told is not None:
+        emit(night.gate_told.line)
 
 
 def _loaded(loads: tuple[LoadReport, ...]) -> list[tuple[object, ...]]:

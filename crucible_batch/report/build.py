@@ -37,6 +37,7 @@ def build_report(inputs: ReportInputs) -> Report:
         verdict=verdict_sentence(inputs.comparisons, catalog.frame, blocked)
         if base_id
         else _alone(catalog, metrics),
+        gate=inputs.gate,
         tiles=overview.tiles(inputs, catalog, metrics, baseline),
         badges=overview.badges(inputs, metrics, baseline),
         curves=curves,

@@ -27,6 +27,25 @@ class Badge:
 
 
 @dataclass(frozen=True)
+class GateRule:
+    """A rule of a gate: how it came out, whether it only warns, and why."""
+
+    rule_id: str
+    outcome: Badge
+    severity: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class GateSummary:
+    """A judged gate: its one line, and every rule in the order of the file."""
+
+    line: str
+    outcome: Badge
+    rules: tuple[GateRule, ...]
+
+
+@dataclass(frozen=True)
 class Fact:
     """A label, what is true, and a remark."""
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from crucible_batch.contracts import get_table
 from crucible_batch.errors import ContractError
+from crucible_batch.report.figures import GateSummary
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,6 +36,7 @@ class ReportInputs:
         golden_items: `golden_items` of the pinned set; gives questions.
         results: `results`; gives answers of the items that moved most.
         drift_snapshots: `drift_snapshots`; the newest as_of is reported.
+        gate: What a gate made of the run.
         as_of: The instant the report speaks of, UTC.
         package_version: Version that made the report.
     """
@@ -55,6 +57,7 @@ class ReportInputs:
     golden_items: pl.DataFrame = field(default_factory=get_table("golden_items").empty)
     results: pl.DataFrame = field(default_factory=get_table("results").empty)
     drift_snapshots: pl.DataFrame = field(default_factory=get_table("drift_snapshots").empty)
+    gate: GateSummary | None = None
     as_of: datetime | None = None
     package_version: str | None = None
 

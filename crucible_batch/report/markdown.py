@@ -26,6 +26,7 @@ def to_markdown(report: Report) -> str:
     """
     sections = (
         _header(report),
+        _gate(report),
         _tiles(report),
         _badges(report),
         _curves(report),
@@ -71,6 +72,17 @@ def _header(report: Report) -> str:
     if report.as_of:
         lines.append(f"- As of {report.as_of}")
     return "\n".join(lines)
+
+
+def _gate(report: Report) -> str:
+    if report.gate is None:
+        return ""
+    rows = [
+        [plain(rule.rule_id), _mark(rule.outcome), rule.severity, plain(rule.reason)]
+        for rule in report.gate.rules
+    ]
+    table = _table(["Rule", "Outcome", "Severity", "Why"], rows, text_columns=4)
+    return f"## Gate\n\n**{plain(report.gate.line)}**\n\n{table}"
 
 
 def _tiles(report: Report) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from crucible_batch.report.figures import Badge, Fact, Figure, Pair, Point, Tie
+from crucible_batch.report.figures import Badge, Fact, Figure, GateSummary, Pair, Point, Tie
 
 
 @dataclass(frozen=True)
@@ -266,6 +266,7 @@ class Report:
     baseline: RunHeader | None
     as_of: str | None
     verdict: str
+    gate: GateSummary | None
     tiles: tuple[Tile, ...]
     badges: tuple[BadgeNumber, ...]
     curves: tuple[Curve, ...]

@@ -30,6 +30,21 @@ def test_nights_of_a_range_are_done_in_order_and_the_last_one_gives_the_code(cru
     assert (told["is_repeat"], told["candidate"]) == (True, "new")
 
 
+def test_the_last_line_of_a_night_is_that_of_its_gate_and_the_code_is_its_code(crucible, nights):
+    floor = 'kind = "floor"\nmetric = "retrieval_hit_rate"\nfloor = 0.5\n'
+    nights.gate(f'[[rules]]\nid = "found"\n{floor}')
+    nights.run("new", "02:00", n_right=0)
+    words = ("nightly", "--config", nights.config, "--root", nights.root, "--as-of", "2026-05-01")
+    done = crucible(*words)
+    assert done.code == 1
+    why, line = done.out.splitlines()[-2:]
+    assert why == "✕ fail  found: retrieval_hit_rate  mean 0.000 [0.000, 0.000], floor 0.500"
+    assert line == "gate FAIL  exit 1  new against base  1 of 6 rules failed: found"
+    again = crucible(*words)
+    assert (again.code, again.out.splitlines()[-1]) == (1, line)
+    assert crucible(*words, "--json").json["gate"]["line"] == line
+
+
 def test_without_as_of_a_run_without_finish_time_is_judged_at_once(crucible, nights):
     nights.run("silent", None)
     done = crucible("nightly", "--config", nights.config, "--root", nights.root, "--json")

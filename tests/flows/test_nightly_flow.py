@@ -40,6 +40,7 @@ def test_the_flow_writes_the_bytes_of_the_command(done, tmp_path):
     night = open_night(tmp_path / "store", EXAMPLE, parse_as_of(AS_OF))
     result = do_night(night)
     assert (outcome["baseline"], outcome["candidate"]) == (result.baseline, result.candidate)
+    assert outcome["gate"] == result.gate_told.outcome == "pass"
     assert outcome["report"] == str(root / result.report.relative_to(night.store.root))
     assert derived(root) == derived(night.store.root)
     nights = Store.open(root).table("nightly").drop("_commit").collect()
@@ -66,8 +67,29 @@ def test_the_comparison_and_the_report_are_published(done):
     published = {artifact.key: artifact for artifact in artifacts}
     assert published["comparison"].type == "table"
     assert '"metric": "mean_truthfulness"' in published["comparison"].data
+    assert published["gate"].type == "markdown"
+    assert "gate PASS" in published["gate"].data
     assert published["report"].type == "markdown"
     assert "lexical-rewrite" in published["report"].data
+
+
+def test_a_gate_that_fails_makes_the_flow_run_fail_each_time(server, tmp_path):
+    from prefect.exceptions import FailedRun
+
+    from flows.nightly import nightly
+
+    nights = Nights(tmp_path)
+    nights.run("base", "01:00")
+    nights.run("new", "02:00", n_right=0)
+    floor = 'kind = "floor"\nmetric = "retrieval_hit_rate"\nfloor = 0.5\n'
+    nights.gate(f'[[rules]]\nid = "found"\n{floor}')
+    line = "gate FAIL  exit 1  new against base  1 of 6 rules failed: found"
+    for _ in range(2):
+        with pytest.raises(FailedRun, match=line):
+            nightly(nights.root, nights.config, "2026-05-01")
+    again = nights.do("2026-05-01")
+    assert (again.is_repeat, again.exit_code, again.gate_told.line) == (True, 1, line)
+    assert again.report.is_file()
 
 
 def test_runs_are_scored_once_and_every_candidate_is_compared(done):
@@ -102,6 +124,7 @@ def test_without_as_of_the_night_is_that_of_the_scheduled_start(server, tmp_path
         "as_of": "2026-05-01T03:00:00+00:00",
         "baseline": "base",
         "candidate": None,
+        "gate": None,
         "report": None,
     }
 

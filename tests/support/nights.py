@@ -14,8 +14,15 @@ N_ITEMS = 3
 class Nights:
     """A folder with inputs, a nightly.toml and a store."""
 
-    def __init__(self, folder: Path, *, baseline: str = "base", golden_set: str = "faq") -> None:
-        self.folder, self.golden_set = folder, golden_set
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        baseline: str = "base",
+        golden_set: str = "faq",
+        n_items: int = N_ITEMS,
+    ) -> None:
+        self.folder, self.golden_set, self.n_items = folder, golden_set, n_items
         self.root = folder / "store"
         self.inputs: list[dict[str, Any]] = []
         self.top: dict[str, Any] = {"golden_set": golden_set, "baseline": baseline}
@@ -26,7 +33,7 @@ class Nights:
                 "answerable": True,
                 "citations": [{"doc_id": f"d{number}", "kind": "required"}],
             }
-            for number in range(N_ITEMS)
+            for number in range(n_items)
         ]
         self.write(f"{golden_set}.jsonl", *items)
         self.add("golden", f"{golden_set}.jsonl")
@@ -42,8 +49,16 @@ class Nights:
         """Name an input in the nightly.toml."""
         self.inputs.append({"kind": kind, "paths": list(paths), **keys})
 
-    def run(self, run_id: str, finished: str | None, *, n_right: int = N_ITEMS, **run: Any) -> None:
+    def gate(self, text: str) -> None:
+        """Hold candidates against these rules."""
+        (self.folder / "gate.toml").write_text(text, encoding="utf-8")
+        self.top["gate"] = "gate.toml"
+
+    def run(
+        self, run_id: str, finished: str | None, *, n_right: int | None = None, **run: Any
+    ) -> None:
         """Hand in a run that finished at an hour of 2026-05-01, or does not say when."""
+        n_right = self.n_items if n_right is None else n_right
         statement = {"run_id": run_id, "golden_set": self.golden_set, "status": "succeeded", **run}
         if finished is not None:
             statement["occurred_at"] = f"2026-05-01T{finished}:00Z"
@@ -54,7 +69,7 @@ class Nights:
                 "retrievals": [{"doc_id": f"d{number}" if number < n_right else "other"}],
                 "citations": [{"doc_id": f"d{number}"}],
             }
-            for number in range(N_ITEMS)
+            for number in range(self.n_items)
         ]
         self.write(f"runs/{run_id}.jsonl", {"run": statement}, *results)
         self.add("run", f"runs/{run_id}.jsonl")

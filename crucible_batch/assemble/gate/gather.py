@@ -93,6 +93,7 @@ def gather(
     ready: Prepared,
     *,
     as_of: datetime | None,
+    compared: Comparison | None = None,
     progress: Progress,
 ) -> Gathered:
     """Score, compare, and read what the rules need.
@@ -119,8 +120,9 @@ def gather(
         measured = _with_candidate(found, alone)
         return Gathered(evidence=measured, comparison=None, read_ids=(alone.row["evaluation_id"],))
     options = CompareOptions(allow_golden_change=not wants_one)
+    done = compared if wants_one else None
     try:
-        done = compare_runs(
+        done = done or compare_runs(
             store, name, ready.baseline, ready.candidate, options=options, progress=progress
         )
     except NotComparableError:

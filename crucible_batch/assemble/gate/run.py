@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
 
 from crucible_batch.assemble.baselines import LATEST, PINNED, finished_runs
 from crucible_batch.assemble.compare import Comparison
@@ -21,11 +24,27 @@ from crucible_batch.assemble.gate.known import (
 )
 from crucible_batch.assemble.gate.requirements import not_comparable
 from crucible_batch.assemble.gate.rules import judge_all
-from crucible_batch.assemble.gate.verdict import GATE_RESULTS, GateVerdict, SetAside
+from crucible_batch.assemble.gate.verdict import EXIT_CODES, GATE_RESULTS, GateVerdict, SetAside
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.errors import UsageError
 from crucible_batch.settings import Settings, load_settings
 from crucible_batch.store import MartFile, Snapshot, Store, Workspace, combined_hash, file_name
+
+
+class Told(NamedTuple):
+    """A gate in a few words, as it can be read again from the store.
+
+    Attributes:
+        gate_id: Hash of the gate and what it judged.
+        outcome: pass, fail or inconclusive.
+        exit_code: 0 pass, 1 fail, 3 inconclusive, 4 not comparable.
+        line: The gate in one line.
+    """
+
+    gate_id: str
+    outcome: str
+    exit_code: int
+    line: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,6 +80,11 @@ class GateRun:
     def line(self) -> str:
         """The gate in one line."""
         return self.verdict.line
+
+    @property
+    def told(self) -> Told:
+        """The gate in a few words."""
+        return Told(self.gate_id, self.outcome, self.exit_code, self.line)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,6 +122,7 @@ def run_gate(
     config_path: Path,
     *,
     as_of: datetime | None = None,
+    compared: Comparison | None = None,
     progress: Progress = quiet,
 ) -> GateRun:
     """Judge a candidate and write what was found.
@@ -109,6 +134,7 @@ def run_gate(
         baseline: A run id, `pinned:NAME` or `latest-succeeded`.
         config_path: The gate.toml.
         as_of: The night the gate speaks of, UTC; None: out of turn.
+        compared: The default comparison of the two runs, where it was made already.
         progress: Is told how far it has come.
 
     Returns:
@@ -120,7 +146,7 @@ def run_gate(
         CrucibleError: What scoring and comparing raise.
     """
     ready = prepare(store, workspace, candidate, baseline, config_path, as_of=as_of)
-    found = gather(store, ready.workspace, ready, as_of=as_of, progress=progress)
+    found = gather(store, ready.workspace, ready, as_of=as_of, compared=compared, progress=progress)
     verdict = GateVerdict(
         gate_id=_gate_id(ready, found, as_of),
         workspace=workspace,
@@ -176,6 +202,22 @@ def prepare(
     )
 
 
+def told(workspace: Workspace, gate_id: str, outcome: str) -> Told:
+    """What a gate said that was judged before.
+
+    Args:
+        workspace: Where it was judged.
+        gate_id: Its id.
+        outcome: Its outcome, for a store whose marts were cleared.
+    """
+    path = workspace.layout.mart(GATE_RESULTS.name, file_name(gate_id))
+    if not path.is_file():
+        line = f"gate {outcome.upper()}  exit {EXIT_CODES[outcome]}  its rules are not in the store"
+        return Told(gate_id, outcome, EXIT_CODES[outcome], line)
+    about = pl.read_parquet_metadata(path)
+    return Told(gate_id, outcome, int(about["crucible.exit_code"]), about["crucible.line"])
+
+
 def check_baseline(config: GateConfig, baseline: str) -> None:
     """Refuse to confirm over nights against a baseline that changes every night.
 
@@ -215,6 +257,8 @@ def _write(ready: Prepared, found: Gathered, verdict: GateVerdict) -> Path:
         "crucible.gate_id": verdict.gate_id,
         "crucible.gate_sha256": ready.config.content_hash,
         "crucible.read": ",".join(found.read_ids),
+        "crucible.exit_code": str(verdict.exit_code),
+        "crucible.line": verdict.line,
         "crucible.settings_hash": ready.settings.hash,
     }
     file = MartFile(

@@ -7,8 +7,10 @@ import json
 from crucible_batch.assemble.gate.selftest import SelfTest, Tried
 from crucible_batch.assemble.gate.verdict import FAIL, INCONCLUSIVE, PASS, GateVerdict, RuleResult
 from crucible_batch.report import words
+from crucible_batch.report.figures import Badge, GateRule, GateSummary
 
 GLYPHS = {PASS: "✓", FAIL: "✕", INCONCLUSIVE: "?"}
+TONES = {PASS: "good", FAIL: "bad", INCONCLUSIVE: "warn"}
 
 
 def gate_text(verdict: GateVerdict) -> str:
@@ -27,6 +29,27 @@ def gate_text(verdict: GateVerdict) -> str:
         lines += [f"  {flaky_line(verdict, place)}" for place in range(len(verdict.flaky))]
     lines += ["", f"gate_id: {verdict.gate_id}"]
     return "\n".join(lines)
+
+
+def gate_summary(verdict: GateVerdict) -> GateSummary:
+    """The gate as a section of a report."""
+    rules = tuple(
+        GateRule(
+            rule_id=one.rule_id,
+            outcome=_badge(one.outcome),
+            severity=one.severity,
+            reason=_about(one),
+        )
+        for one in verdict.results
+    )
+    return GateSummary(line=verdict.line, outcome=_badge(verdict.outcome), rules=rules)
+
+
+def gate_words(verdict: GateVerdict) -> str:
+    """What did not pass and why, and the outcome in one line: the last words of a night."""
+    open_ = [one for one in verdict.results if one.outcome != PASS]
+    said = [f"{_mark(one)}  {words.one_line(f'{one.rule_id}: {_about(one)}')}" for one in open_]
+    return "\n".join([*said, verdict.line])
 
 
 def flaky_line(verdict: GateVerdict, place: int) -> str:
@@ -87,6 +110,10 @@ def _drop(size: float | None, one: Tried) -> str:
 
 def _mark(one: RuleResult) -> str:
     return f"{GLYPHS[one.outcome]} {one.outcome}{'' if one.counts else ' (warn)'}"
+
+
+def _badge(outcome: str) -> Badge:
+    return Badge(GLYPHS[outcome], outcome, TONES[outcome])
 
 
 def _about(one: RuleResult) -> str:

@@ -86,6 +86,7 @@ class NightlyConfig(_Strict):
         workspace: Where it happens; the command line says it when None.
         golden_set: The set whose runs are judged.
         baseline: A run id, `pinned:NAME`, or `latest-succeeded`.
+        gate: The gate.toml the candidate is held against; no gate when None.
         report_dir: Folder of the pages; `reports` in the workspace when None.
         inputs: What is loaded, in this order.
     """
@@ -93,6 +94,7 @@ class NightlyConfig(_Strict):
     workspace: Text | None = None
     golden_set: Text
     baseline: Text
+    gate: Text | None = None
     report_dir: Text | None = None
     inputs: tuple[Annotated[Input, Field(discriminator="kind")], ...] = ()
 

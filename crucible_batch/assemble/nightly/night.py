@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from crucible_batch.assemble.gate import check_baseline, load_gate
 from crucible_batch.assemble.nightly.config import NightlyConfig, load_config
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.errors import UsageError
@@ -46,6 +47,11 @@ class Night:
         """
         return self.store.workspace(self.workspace, create=bool(self.config.inputs))
 
+    @property
+    def gate_path(self) -> Path | None:
+        """The gate.toml, if there is a gate."""
+        return None if self.config.gate is None else self.folder / self.config.gate
+
     def report_path(self, candidate: str) -> Path:
         """The page of the night."""
         chosen = self.config.report_dir
@@ -63,8 +69,8 @@ def open_night(root: Path, config: Path, as_of: datetime, workspace: str | None 
         workspace: Where it happens, if the file does not say.
 
     Raises:
-        UsageError: The file or the settings of the store cannot be used, or the file names
-            another workspace.
+        UsageError: The file, its gate or the settings of the store cannot be used, or the file
+            names another workspace.
     """
     chosen, folder = load_config(config)
     if workspace is not None and chosen.workspace not in {None, workspace}:
@@ -74,6 +80,8 @@ def open_night(root: Path, config: Path, as_of: datetime, workspace: str | None 
         )
     if chosen.workspace is None and workspace is not None:
         chosen = chosen.model_copy(update={"workspace": workspace})
+    if chosen.gate is not None:  # a gate that cannot be used is told before hours of loading
+        check_baseline(load_gate(folder / chosen.gate), chosen.baseline)
     Store.create(root, settings_text=template())
     engine = Engine(memory_limit=load_settings(root).machine.memory_limit)
     return Night(store=Store.open(root, engine=engine), config=chosen, folder=folder, as_of=as_of)

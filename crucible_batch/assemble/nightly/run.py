@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from crucible_batch.assemble.compare import Comparison
+from crucible_batch.assemble.gate import GateRun, Told
 from crucible_batch.assemble.load import LoadReport
 from crucible_batch.assemble.nightly import steps
 from crucible_batch.assemble.nightly.night import Night, alone
@@ -34,8 +36,11 @@ class NightResult:
         why_none: Why there is no candidate, in words.
         comparison: The comparison of the two; None for a repeat.
         corpus: What the corpus snapshot says, in words; None without a corpus.
+        gate: The gate, judged; None without one and for a repeat.
+        gate_told: What the gate says, also of a repeat; None without one.
         report: The page, if it is there.
-        exit_code: 0, 3 without a candidate, 4 when nothing about the two runs is comparable.
+        exit_code: The gate's. Without a gate 0, 4 when nothing about the two runs is comparable;
+            3 without a candidate.
     """
 
     as_of: datetime
@@ -47,6 +52,8 @@ class NightResult:
     why_none: str | None = None
     comparison: Comparison | None = None
     corpus: str | None = None
+    gate: GateRun | None = None
+    gate_told: Told | None = None
     report: Path | None = None
     exit_code: int = 0
 
@@ -62,6 +69,7 @@ class NightResult:
             "why_none": self.why_none,
             "comparison_id": None if self.comparison is None else self.comparison.comparison_id,
             "corpus": self.corpus,
+            "gate": None if self.gate_told is None else self.gate_told._asdict(),
             "report": None if self.report is None else str(self.report),
             "exit_code": self.exit_code,
         }
@@ -82,21 +90,24 @@ def do_night(night: Night, *, until_now: bool = False, progress: Progress = quie
     with alone(night, progress):
         steps.finish_open_moves(night)
         if row := steps.done_already(night):
-            return repeated(night, row["baseline_run_id"], row["candidate_run_id"])
+            return repeated(night, row)
         steps.check_names(night, before_loads=True)
         return _do(night, until_now=until_now, progress=progress)
 
 
-def repeated(night: Night, baseline: str, candidate: str) -> NightResult:
-    """The result of a night that was done before."""
+def repeated(night: Night, row: Mapping[str, Any]) -> NightResult:
+    """The result of a night that was done before, from its row; the exit code is the same."""
+    baseline, candidate = row["baseline_run_id"], row["candidate_run_id"]
     page = night.report_path(candidate)
+    told = steps.told_before(night, row)
     return NightResult(
         as_of=night.as_of,
         is_repeat=True,
         baseline=baseline,
         candidate=candidate,
+        gate_told=told,
         report=page if page.is_file() else None,
-        exit_code=_code(steps.was_comparable(night, baseline, candidate)),
+        exit_code=_code(told, lambda: steps.was_comparable(night, baseline, candidate)),
     )
 
 
@@ -123,18 +134,24 @@ def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
     if baseline is None or candidate is None:
         why = steps.why_no_candidate(night)
         return NightResult(**done, why_none=why, exit_code=NOTHING_TO_JUDGE)
-    made = steps.compare_and_report(night, baseline, candidate, progress=progress)
+    made, gate = steps.judge_and_report(night, baseline, candidate, progress=progress)
     progress("writing the report")
     page = steps.write_page(night, candidate, made.report)
-    steps.record(night, baseline, candidate)
+    told = None if gate is None else gate.told
+    steps.record(night, baseline, candidate, told)
     return NightResult(
         **done,
         candidate=candidate,
         comparison=made.comparison,
+        gate=gate,
+        gate_told=told,
         report=page,
-        exit_code=_code(made.comparison is None or made.comparison.is_comparable),
+        exit_code=_code(told, lambda: made.comparison is None or made.comparison.is_comparable),
     )
 
 
-def _code(is_comparable: bool) -> int:
-    return 0 if is_comparable else NOT_COMPARABLE
+def _code(told: Told | None, is_comparable: Callable[[], bool]) -> int:
+    """The gate decides; without one, whether there was anything to compare."""
+    if told is not None:
+        return told.exit_code
+    return 0 if is_comparable() else NOT_COMPARABLE

@@ -7,6 +7,7 @@ that is done is a no-op.
 from __future__ import annotations
 
 import glob
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from crucible_batch.assemble.compare import Comparison, compare_runs
 from crucible_batch.assemble.compare.rows import is_comparable
 from crucible_batch.assemble.drift import snapshot_corpus
 from crucible_batch.assemble.evaluate import evaluate_run
+from crucible_batch.assemble.gate import GateRun, Told, run_gate, told
 from crucible_batch.assemble.load import (
     LoadReport,
     load_corpus,
@@ -221,18 +223,61 @@ def snapshot_corpus_of(night: Night) -> str | None:
     )
 
 
-def compare_and_report(
+def judge(
+    night: Night,
+    baseline: str,
+    candidate: str,
+    *,
+    compared: Comparison | None = None,
+    progress: Progress = quiet,
+) -> GateRun | None:
+    """Hold the candidate against the gate of the night; None without one.
+
+    Args:
+        night: The night.
+        baseline: Run compared with.
+        candidate: Run judged.
+        compared: The two runs, compared already.
+        progress: Is told how far it has come.
+    """
+    if night.gate_path is None:
+        return None
+    return run_gate(
+        night.store,
+        night.workspace,
+        candidate,
+        baseline,
+        night.gate_path,
+        as_of=night.as_of,
+        compared=compared,
+        progress=progress,
+    )
+
+
+def told_before(night: Night, row: Mapping[str, Any]) -> Told | None:
+    """What the gate of a night that is done said; None without one."""
+    if row["gate_id"] is None:
+        return None
+    return told(night.opened(), row["gate_id"], row["gate_outcome"])
+
+
+def judge_and_report(
     night: Night, baseline: str, candidate: str, *, progress: Progress = quiet
-) -> Reported:
-    """Compare the candidate with the baseline, and build the report of the night."""
-    return report_run(
+) -> tuple[Reported, GateRun | None]:
+    """Compare the candidate with the baseline, hold it against the gate, build the report."""
+    done = compare(night, baseline, candidate, progress=progress)
+    gate = judge(night, baseline, candidate, compared=done, progress=progress)
+    reported = report_run(
         night.store,
         night.workspace,
         candidate,
         baseline=baseline,
         as_of=night.as_of,
+        compared=done,
+        gate=None if gate is None else gate.verdict,
         progress=progress,
     )
+    return reported, gate
 
 
 def write_page(night: Night, candidate: str, report: Report) -> Path:
@@ -240,7 +285,7 @@ def write_page(night: Night, candidate: str, report: Report) -> Path:
     return write_report(report, night.report_path(candidate))
 
 
-def record(night: Night, baseline: str, candidate: str) -> None:
+def record(night: Night, baseline: str, candidate: str, gate: Told | None = None) -> None:
     """Write the row of the night: its last step, so that a row means a whole night."""
     row: dict[str, Any] = dict.fromkeys(NIGHTLY.names)
     row |= {
@@ -248,6 +293,8 @@ def record(night: Night, baseline: str, candidate: str) -> None:
         "as_of": night.as_of,
         "candidate_run_id": candidate,
         "baseline_run_id": baseline,
+        "gate_id": None if gate is None else gate.gate_id,
+        "gate_outcome": None if gate is None else gate.outcome,
     }
 
     def decide(snapshot: Snapshot) -> Plan:
