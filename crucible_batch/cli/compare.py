@@ -9,6 +9,7 @@ import typer
 
 from crucible_batch.cli.options import Json, Pin, Root, Workspace, open_store
 from crucible_batch.cli.output import emit, emit_json, progress, terminal_width
+from crucible_batch.errors import UsageError
 
 if TYPE_CHECKING:
     from crucible_batch.assemble.compare import Comparison
@@ -39,6 +40,10 @@ def compare(
     ] = None,
     judge: Judge = None,
     allow_golden_change: AllowGoldenChange = False,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help="Print only a table to publish: latex or markdown."),
+    ] = None,
     pin: Pin = None,
     root: Root = None,
     workspace: Workspace = "default",
@@ -46,10 +51,14 @@ def compare(
 ) -> None:
     """Is CANDIDATE better than BASELINE? Delta, interval, p and verdict per metric."""
     from crucible_batch.assemble.compare import CompareOptions, compare_runs
-    from crucible_batch.assemble.compare.text import check_facet
+    from crucible_batch.assemble.compare.text import check_facet, check_form, comparison_as
 
     if slice_by is not None:
         check_facet(slice_by)
+    if form is not None:
+        check_form(form)
+    if json and form is not None:
+        raise UsageError("--json and --format ask for two forms", fix="leave one of them out.")
     options = CompareOptions(
         unit=unit, adjust=adjust, judge=judge, allow_golden_change=allow_golden_change
     )
@@ -61,6 +70,8 @@ def compare(
     if json:
         for row in done.rows.iter_rows(named=True):
             emit_json(row)
+    elif form is not None:
+        emit(comparison_as(done, form, slice_by))
     else:
         show_comparison(done, slice_by)
     if not done.is_comparable:
@@ -68,10 +79,10 @@ def compare(
 
 
 def show_comparison(done: Comparison, slice_by: str | None = None) -> None:
-    """Print a comparison: the sentence, the headline metrics, a facet, where the rest is."""
-    from crucible_batch.assemble.compare.text import comparison_text
+    """Print a comparison: headline metrics, slices, what moved most, where the rest is."""
+    from crucible_batch.assemble.compare.text import compared_text
 
-    emit(comparison_text(done, slice_by, width=terminal_width()))
+    emit(compared_text(done, slice_by, width=terminal_width()))
     for name, path in sorted(done.paths.items()):
         emit(f"{name}: {path}")
 

@@ -41,8 +41,8 @@ def nightly(
 ) -> None:
     """Load, score, compare with the baseline, hold against the gate, report; once per night.
 
-    Exits with the code of the gate; without one with 0, or with 4 when nothing can be compared; with
-    3 when there is no new run to judge. Of several nights the last one counts.
+    Exits with the code of the gate; without a gate with 0, or with 4 when nothing can be compared;
+    with 3 when there is no new run to judge. Of several nights the last one counts.
     """
     from datetime import UTC, datetime
 

@@ -143,7 +143,7 @@ ITEMS = Table(
 
 DOCUMENTS = Table(
     name="comparison_documents",
-    description="Documents that explain an item's delta.",
+    description="Documents that explain the delta of the 50 items that moved most on a metric.",
     key=("workspace_id", "comparison_id", "metric", "item_id", "doc_id"),
     storage=Storage.MART,
     role=Role.OUTPUT,
@@ -153,10 +153,24 @@ DOCUMENTS = Table(
         METRIC,
         ITEM,
         ident(name="doc_id", description="document"),
-        integer(name="rank_baseline", description="rank in the baseline", nullable=True, low=1),
-        integer(name="rank_candidate", description="rank in the candidate", nullable=True, low=1),
+        integer(
+            name="rank_baseline",
+            description="best rank over the samples in the baseline; null: not retrieved",
+            nullable=True,
+            low=1,
+        ),
+        integer(
+            name="rank_candidate",
+            description="best rank over the samples in the candidate; null: not retrieved",
+            nullable=True,
+            low=1,
+        ),
         integer(name="grade", description="effective grade", nullable=True),
-        number(name="contribution", description="its part of the item's delta"),
+        number(
+            name="contribution",
+            description="its part of the item's delta; null: the metric is no sum over documents",
+            nullable=True,
+        ),
     ),
 )
 

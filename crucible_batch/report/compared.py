@@ -17,6 +17,7 @@ from crucible_batch.report.lines import (
     digits,
     has_too_few,
     interval_text,
+    is_of_run,
     remarks,
     shown_p,
 )
@@ -66,7 +67,7 @@ def _compared(row: Row, catalog: Catalog, blocked: Reasons) -> Compared:
         counts=counts_text(row, spaced=False),
         verdict=badge(mark(row, blocked)),
         remarks=tuple(remarks(row)),
-        is_dim=row["ci_label"] == "insufficient items",
+        is_dim=row["ci_label"] == "insufficient items" and not is_of_run(row),
         line=comparison_line(row, catalog.frame, blocked),
     )
 
@@ -80,13 +81,13 @@ def _p_note(row: Row) -> str:
     return f"{raw}, {words.ADJUSTED[row['adjust_method']]} of {row['family_size']}"
 
 
-def focus(inputs: ReportInputs) -> tuple[str, str] | None:
+def focus(comparisons: pl.DataFrame) -> tuple[str, str] | None:
     """The metric whose items are shown, and why this one.
 
     The first KPI that regressed, else the first that improved, else the one on which most items
     moved; None when no item has a headline metric in both runs.
     """
-    rows = compared_rows(inputs)
+    rows = compared_rows(comparisons)
     for verdict, why in (("regressed", "it regressed"), ("improved", "it improved")):
         for name in KPIS:
             if name in rows and rows[name]["verdict"] == verdict:
@@ -98,16 +99,16 @@ def focus(inputs: ReportInputs) -> tuple[str, str] | None:
     return most, "most items moved on it"
 
 
-def compared_rows(inputs: ReportInputs) -> dict[str, Row]:
+def compared_rows(comparisons: pl.DataFrame) -> dict[str, Row]:
     """The overall rows with pairs by metric."""
-    overall = inputs.comparisons.filter(pl.col("slice_by") == "all", pl.col("n_pairs") > 0)
+    overall = comparisons.filter(pl.col("slice_by") == "all", pl.col("n_pairs") > 0)
     return {row["metric"]: row for row in overall.iter_rows(named=True)}
 
 
 def head_to_head(inputs: ReportInputs, catalog: Catalog) -> HeadToHead | None:
     """Every item on nDCG@10, which tells more than two values apart; else on the focus metric."""
-    rows = compared_rows(inputs)
-    chosen = focus(inputs)
+    rows = compared_rows(inputs.comparisons)
+    chosen = focus(inputs.comparisons)
     name = "ndcg_at_10" if "ndcg_at_10" in rows else chosen[0] if chosen else None
     if name is None:
         return None
@@ -131,7 +132,7 @@ def head_to_head(inputs: ReportInputs, catalog: Catalog) -> HeadToHead | None:
 
 def moved(inputs: ReportInputs, catalog: Catalog) -> MovedItems | None:
     """The ten items that moved most each way on the focus metric, with what else moved."""
-    chosen = focus(inputs)
+    chosen = focus(inputs.comparisons)
     if chosen is None:
         return None
     name, why = chosen

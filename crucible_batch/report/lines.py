@@ -41,6 +41,10 @@ def comparison_line(row: Row, catalog: pl.DataFrame, blocked: Reasons = UNNAMED)
         p and no verdict, and the counts stand with the pairs.
     """
     metric = declared(declarations(catalog), row["metric"])
+    if is_of_run(row):
+        said = mark(row, blocked).word
+        ends = f"{_means(row, metric)}  {delta_text(row, metric)}"
+        return f"{_name(row)}  {ends}  one number per run, {said}"
     if not row["n_pairs"]:
         return f"{_name(row)}  {words.DASH}  no pairs, no verdict"
     head = f"{_name(row)}  {_means(row, metric)}  {delta_text(row, metric)}"
@@ -107,7 +111,13 @@ def _folded(line: tuple[str, ...], widths: list[int]) -> str:
 
 def digits(row: Row) -> int:
     """Decimals that the evidence carries: two with too few items, else three."""
-    return 2 if row["ci_label"] == "insufficient items" else 3
+    return 2 if row["ci_label"] == "insufficient items" and not is_of_run(row) else 3
+
+
+def is_of_run(row: Row) -> bool:
+    """Whether the row holds one number per run: there are means, but no pairs behind them."""
+    means = (row.get("mean_baseline"), row.get("mean_candidate"))
+    return row.get("n_pairs") == 0 and means != (None, None)
 
 
 def delta_text(row: Row, metric: Row) -> str:
@@ -157,12 +167,18 @@ def remarks(row: Row) -> list[str]:
     """What must be known beside the verdict."""
     found = {
         "negligible": row["negligible"],
-        "unequal judging": row["unequal_judging"],
+        _unequal(row): row["unequal_judging"],
         "interval and raw p disagree": row["ci_p_disagree"],
         "all deltas equal": row["degenerate"] and row["delta"] != 0,
         "small sample": row["ci_label"] == "small sample",
     }
     return [text for text, holds in found.items() if holds]
+
+
+def _unequal(row: Row) -> str:
+    if row["delta_judged_only"] is None:
+        return "unequal judging"
+    return f"unequal judging, {words.signed(row['delta_judged_only'])} on judged documents alone"
 
 
 def _remarks(row: Row) -> str:

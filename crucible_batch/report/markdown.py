@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from crucible_batch.report import words
 from crucible_batch.report.figures import Badge, Figure
@@ -48,10 +48,17 @@ def plain(text: str) -> str:
     return _AT_THE_START.sub(r"\1\\\2", escaped)
 
 
+def markdown_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int]
+) -> str:
+    """A table of cells that are Markdown already; columns that are not `left` are right-aligned."""
+    rule = ["---" if place in left else "---:" for place in range(len(header))]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (header, rule, *rows))
+
+
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> str:
     """A table; the first `text_columns` columns are left-aligned, the others right-aligned."""
-    rule = ["---"] * text_columns + ["---:"] * (len(header) - text_columns)
-    return "\n".join("| " + " | ".join(line) + " |" for line in (header, rule, *rows))
+    return markdown_table(header, rows, left=range(text_columns))
 
 
 def _mark(badge: Badge) -> str:

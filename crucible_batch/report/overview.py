@@ -41,7 +41,7 @@ def tiles(
 ) -> tuple[Tile, ...]:
     """The seven KPIs, always all of them."""
     top_k = inputs.of("runs", inputs.run_id)["top_k"].item()
-    paired = compared_rows(inputs)
+    paired = compared_rows(inputs.comparisons)
     return tuple(_tile(name, catalog, metrics, baseline, top_k, paired.get(name)) for name in KPIS)
 
 

@@ -61,6 +61,7 @@ def test_the_default_comparison_stands_under_the_names_of_the_pair(done, bench):
     assert {path.relative_to(bench.root).as_posix() for path in done.paths.values()} == {
         "marts/comparisons/a~b.parquet",
         "marts/comparison_items/a~b.parquet",
+        "marts/comparison_documents/a~b.parquet",
     }
 
 

@@ -113,7 +113,7 @@ def test_a_blocked_cell_keeps_delta_and_interval_and_loses_p_family_and_verdict(
 
 
 def test_an_undeclared_metric_is_shown_and_not_tested():
-    after, other = settled(cell("must_recall", 30, is_declared=False), cell("perfect_rate", 30))
+    after, other = settled(cell("must_recall", 30, is_tested=False), cell("perfect_rate", 30))
     assert after.delta == 0.5
     assert (after.p_value, after.p_adjusted, after.verdict) == (None, None, "no_test")
     assert other.family_size == 1

@@ -27,20 +27,20 @@ class Cell:
         metric: Its declaration.
         tested: What the resampling says.
         blocked: Why it gets no verdict.
-        is_declared: Whether range and direction are known; a plugin metric nobody declared is
-            shown with its interval, and not tested.
+        is_tested: Whether it may get a p and a verdict. A number per run is shown alone, a plugin
+            metric nobody declared (range and direction unknown) with its interval.
     """
 
     slice_name: tuple[str, str]
     metric: Declaration
     tested: PairedComparison
     blocked: str | None
-    is_declared: bool = True
+    is_tested: bool = True
 
     @property
     def family(self) -> str | None:
         """The family its p belongs to; None for a cell without a test, or a slice of few items."""
-        if self.blocked is not None or not self.is_declared:
+        if self.blocked is not None or not self.is_tested:
             return None
         if self.slice_name == OVERALL:
             return "headline" if self.metric.headline else "overall"
@@ -56,8 +56,8 @@ def with_verdicts(cells: Sequence[Cell], *, adjust: str, min_items: int) -> list
         min_items: Fewest units that allow a verdict.
 
     Returns:
-        The cells in their order. A blocked cell has neither p nor verdict, one of an undeclared
-        metric no p and the verdict `no_test`. A cell outside every family keeps its raw p and has
+        The cells in their order. A blocked cell has neither p nor verdict, one that is not tested
+        no p and the verdict `no_test`. A cell outside every family keeps its raw p and has
         too few items for a verdict.
     """
     settled = [_without_family(cell) for cell in cells]
@@ -121,7 +121,7 @@ def is_unequally_judged(
 def _without_family(cell: Cell) -> Cell:
     """The cell as it stands when no family takes it in."""
     tested = replace(cell.tested, p_adjusted=None, verdict="insufficient_items", negligible=False)
-    if cell.blocked is not None or not cell.is_declared:
+    if cell.blocked is not None or not cell.is_tested:
         tested = replace(
             tested,
             p_value=None,

@@ -1,7 +1,7 @@
 """Compare two runs of a store: score both with one ruler, test, write.
 
-`comparisons` and `comparison_items` are pure functions of the two evaluations and the settings, so
-comparing again writes the same bytes.
+`comparisons`, `comparison_items` and `comparison_documents` are pure functions of the two
+evaluations and the settings, so comparing again writes the same bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from crucible_batch.assemble.compare.documents import documents
 from crucible_batch.assemble.compare.options import CompareOptions
 from crucible_batch.assemble.compare.rows import is_comparable
 from crucible_batch.assemble.compare.sides import Side, match, side
@@ -21,7 +22,7 @@ from crucible_batch.assemble.evaluate.subject import load_subject
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.errors import NotComparableError
 from crucible_batch.settings import load_settings
-from crucible_batch.store import MartFile, Store, Workspace, file_name, pair_name
+from crucible_batch.store import MartFile, Snapshot, Store, Workspace, file_name, pair_name
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -34,6 +35,7 @@ class Comparison:
         candidate: Run compared.
         rows: `comparisons`: every metric overall and per slice.
         items: `comparison_items`: the pairs behind the overall rows.
+        documents: `comparison_documents`: what moved the items that moved most.
         paths: Mart to file.
         created: Whether the files were written now.
     """
@@ -43,6 +45,7 @@ class Comparison:
     candidate: Side
     rows: pl.DataFrame
     items: pl.DataFrame
+    documents: pl.DataFrame
     paths: Mapping[str, Path]
     created: bool
 
@@ -109,7 +112,8 @@ def compare_runs(
             fix="compare runs of one golden set; --allow-golden-change pairs unchanged items.",
         )
     work = Work(snapshot, sides[0], sides[1], matched, chosen, settings)
-    return _written(opened, work, default=pin is None and chosen.is_default(settings))
+    default = pin is None and chosen.is_default(settings)
+    return _written(opened, snapshot, work, default=default)
 
 
 def _has_mart(workspace: Workspace, run_id: str) -> bool:
@@ -117,8 +121,9 @@ def _has_mart(workspace: Workspace, run_id: str) -> bool:
     return workspace.layout.mart("scores", file_name(run_id)).is_file()
 
 
-def _written(workspace: Workspace, work: Work, *, default: bool) -> Comparison:
+def _written(workspace: Workspace, snapshot: Snapshot, work: Work, *, default: bool) -> Comparison:
     rows, items = work.rows(), work.items()
+    moved = documents(snapshot, work, items)
     name = work.comparison_id
     if default:
         name = pair_name(work.baseline.row["run_id"], work.candidate.row["run_id"])
@@ -131,7 +136,11 @@ def _written(workspace: Workspace, work: Work, *, default: bool) -> Comparison:
             variant=not default,
             archive=_archived(workspace, table, name, work.comparison_id) if default else None,
         )
-        for table, frame in (("comparisons", rows), ("comparison_items", items))
+        for table, frame in (
+            ("comparisons", rows),
+            ("comparison_items", items),
+            ("comparison_documents", moved),
+        )
     ]
     staged = workspace.stage_marts(files)
     unchanged = all(move.sha256 == move.replaces for move in staged.moves)
@@ -142,6 +151,7 @@ def _written(workspace: Workspace, work: Work, *, default: bool) -> Comparison:
         candidate=work.candidate,
         rows=rows,
         items=items,
+        documents=moved,
         paths={path.split("/")[1]: workspace.layout.root / path for path in staged.paths},
         created=not unchanged,
     )

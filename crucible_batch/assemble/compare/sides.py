@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from crucible_batch.assemble.evaluate import Evaluation
+from crucible_batch.assemble.evaluate.ruler import load_golden_set
 from crucible_batch.assemble.evaluate.subject import load_subject
 from crucible_batch.metrics.metric import Declaration
 from crucible_batch.store import Snapshot
@@ -97,6 +98,24 @@ def match(baseline: Side, candidate: Side) -> Matched:
         n_content_changed=changed.height,
         golden_set_changed=baseline.row["golden_set_hash"] != candidate.row["golden_set_hash"],
     )
+
+
+def golden_of(
+    snapshot: Snapshot, candidate: Side, baseline: Side, matched: Matched
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Golden items that may be paired, sorted, and their citations.
+
+    Items of both sides have the same content, so the candidate's stand for both.
+    """
+    hashes = dict.fromkeys(one.row["golden_set_hash"] for one in (candidate, baseline))
+    parts = [load_golden_set(snapshot, name) for name in hashes]
+    items = (
+        pl.concat([part.items for part in parts])
+        .unique("item_id", keep="first", maintain_order=True)
+        .join(matched.items.to_frame("item_id"), on="item_id", how="semi")
+        .sort("item_id")
+    )
+    return items, pl.concat([part.citations for part in parts])
 
 
 def blocked_reason(

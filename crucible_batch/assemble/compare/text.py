@@ -1,18 +1,31 @@
-"""A comparison as text for a terminal."""
+"""A comparison as text: for a terminal, for a paper, for a pull request."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import polars as pl
 
 from crucible_batch.assemble.compare.run import Comparison
-from crucible_batch.errors import UnknownNameError
+from crucible_batch.errors import UnknownNameError, UsageError, suggestion
 from crucible_batch.metrics import catalog
-from crucible_batch.report import comparison_table, verdict_sentence, words
-from crucible_batch.report.blocked import mark, reasons
+from crucible_batch.report import (
+    comparison_latex,
+    comparison_line,
+    comparison_markdown,
+    comparison_table,
+    moved_text,
+    verdict_sentence,
+    words,
+)
+from crucible_batch.report.blocked import Reasons, mark, reasons
 from crucible_batch.report.detail import FACETS
 from crucible_batch.report.verdicts import headline_rows
+
+CHANGES = ("improved", "regressed", "changed")
+JUDGED = "accuracy"
+"""The metric whose change on unchanged answers is told."""
+
+TABLES_OF = {"latex": comparison_latex, "markdown": comparison_markdown}
+"""Tables for people who publish, by name of the format."""
 
 
 def check_facet(slice_by: str) -> str:
@@ -26,36 +39,105 @@ def check_facet(slice_by: str) -> str:
     return slice_by
 
 
-def comparison_text(
+def check_form(form: str) -> str:
+    """Return the format if a comparison can be published in it; checked before any work.
+
+    Raises:
+        UsageError: There is no such format.
+    """
+    if form not in TABLES_OF:
+        raise UsageError(f"format is {form!r}", fix=suggestion(form, list(TABLES_OF)))
+    return form
+
+
+def comparison_text(done: Comparison, *, width: int | None = None) -> str:
+    """The verdict in one sentence, and the headline metrics as a table.
+
+    A table wider than `width` characters takes two lines per row.
+    """
+    headline = _headline(done)
+    table = comparison_table(headline, catalog.to_frame(), _blocked(done), width=width)
+    return "\n".join([*_head(done), table, "", *_notes(done, headline)])
+
+
+def compared_text(
     done: Comparison, slice_by: str | None = None, *, width: int | None = None
 ) -> str:
-    """The verdict in one sentence, the headline metrics, and one facet if asked for.
+    """A comparison in full: headline metrics, slices, the items that moved most and why.
 
-    Tables wider than `width` characters take two lines per row.
+    Args:
+        done: The comparison.
+        slice_by: Print every slice of this facet; None: the slices that changed, of any facet.
+        width: Characters of a line; a table that is wider takes two lines per row.
 
     Raises:
         UnknownNameError: No facet has this name.
     """
-    known = catalog.to_frame()
-    baseline, candidate = done.baseline.row["run_id"], done.candidate.row["run_id"]
-    headline = pl.DataFrame(headline_rows(done.rows, known), schema=done.rows.schema)
-    blocked = reasons(done.baseline.row, done.candidate.row)
-    lines = [f"{baseline} → {candidate}", verdict_sentence(done.rows, known, blocked), ""]
-    lines.append(comparison_table(headline, known, blocked, width=width))
-    lines += _notes(done, headline.row(0, named=True) if headline.height else None)
+    known, headline, blocked = catalog.to_frame(), _headline(done), _blocked(done)
+    lines = _head(done)
+    lines += [comparison_line(row, known, blocked) for row in headline.iter_rows(named=True)]
+    lines += ["", *_notes(done, headline)]
+    of_slices = _of_slices(done, headline, slice_by)
     if slice_by is not None:
-        names = headline["metric"].implode()
-        own = (pl.col("slice_by") == check_facet(slice_by)) & pl.col("metric").is_in(names)
-        rows = done.rows.filter(own).sort("metric", "slice")
         nothing = f"no item with a value in both runs has a {slice_by}"
-        table = comparison_table(rows, known, blocked, width=width)
-        lines += ["", table if rows.height else nothing]
+        table = comparison_table(of_slices, known, blocked, width=width)
+        lines += ["", table if of_slices.height else nothing]
+    elif of_slices.height:
+        lines += ["", "slices that changed:"]
+        lines += [
+            f"  {comparison_line(row, known, blocked)}" for row in of_slices.iter_rows(named=True)
+        ]
+    if moved := moved_text(done.rows, done.items, done.documents, known):
+        lines += ["", moved]
     return "\n".join(lines)
 
 
-def _notes(done: Comparison, first: dict[str, Any] | None) -> list[str]:
-    """What to know beside the table whose first row is given."""
-    row = done.rows.row(0, named=True) if first is None else first
+def comparison_as(done: Comparison, form: str, slice_by: str | None = None) -> str:
+    """The headline metrics, and one facet if asked for, as a table to be published.
+
+    Args:
+        done: The comparison.
+        form: `latex` or `markdown`.
+        slice_by: Also the slices of this facet.
+
+    Raises:
+        UsageError: There is no such format.
+        UnknownNameError: No facet has this name.
+    """
+    rows = _headline(done)
+    if slice_by is not None:
+        rows = pl.concat([rows, _of_slices(done, rows, slice_by)])
+    return TABLES_OF[check_form(form)](rows, catalog.to_frame())
+
+
+def _headline(done: Comparison) -> pl.DataFrame:
+    """The overall rows of the headline metrics, in catalog order."""
+    return pl.DataFrame(headline_rows(done.rows, catalog.to_frame()), schema=done.rows.schema)
+
+
+def _head(done: Comparison) -> list[str]:
+    baseline, candidate = done.baseline.row["run_id"], done.candidate.row["run_id"]
+    said = verdict_sentence(done.rows, catalog.to_frame(), _blocked(done))
+    return [f"{baseline} → {candidate}", said, ""]
+
+
+def _blocked(done: Comparison) -> Reasons:
+    """Words for what stands against a verdict of these two runs."""
+    return reasons(done.baseline.row, done.candidate.row)
+
+
+def _of_slices(done: Comparison, headline: pl.DataFrame, slice_by: str | None) -> pl.DataFrame:
+    """Rows of the headline metrics in the slices of a facet; without one, where they changed."""
+    names = headline["metric"].implode()
+    rows = done.rows.filter(pl.col("metric").is_in(names), pl.col("slice_by") != "all")
+    if slice_by is None:
+        return rows.filter(pl.col("verdict").is_in(CHANGES)).sort("metric", "slice_by", "slice")
+    return rows.filter(pl.col("slice_by") == check_facet(slice_by)).sort("metric", "slice")
+
+
+def _notes(done: Comparison, headline: pl.DataFrame) -> list[str]:
+    """What to know beside the headline metrics."""
+    row = (headline if headline.height else done.rows).row(0, named=True)
     notes = [
         f"unit: {row['unit']} ({row['n_units']} of them behind the first row), "
         f"{row['n_resamples']:,} resamples, seed {row['seed']}"
@@ -66,12 +148,19 @@ def _notes(done: Comparison, first: dict[str, Any] | None) -> list[str]:
             f"{row['n_only_baseline']} only in the baseline, "
             f"{row['n_only_candidate']} only in the candidate"
         )
-    return ["", *notes]
+    right = headline.filter(pl.col("metric") == JUDGED)
+    if right.height and right["n_identical_answers"][0]:
+        n, change = right["n_identical_answers"][0], right["delta_identical_answers"][0]
+        notes.append(
+            f"{words.count(n, 'answer is', 'answers are')} the same in both runs; on these "
+            f"{JUDGED} changed by {words.signed(change)}, which is the judge's doing"
+        )
+    return notes
 
 
 def artifact_rows(done: Comparison) -> list[dict[str, str]]:
     """The headline metrics as rows of text, for tables that other programs show."""
-    known, blocked = catalog.to_frame(), reasons(done.baseline.row, done.candidate.row)
+    known, blocked = catalog.to_frame(), _blocked(done)
     rows = []
     for row in headline_rows(done.rows, known):
         numbers = {

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crucible_batch.metrics.grid import item_means
 from crucible_batch.stats.comparison import MetricValues
-from crucible_batch.stats.grid import differences
+from crucible_batch.stats.grid import differences, to_grid
 
 Floats = NDArray[np.float64]
 
@@ -72,6 +72,35 @@ def item_deltas(
     if metric.scale == "log":
         old, new = np.log(old), np.log(new)
     return is_paired, differences(old, new)
+
+
+def sampling_variance(baseline: ItemValues, candidate: ItemValues, scale: str) -> Floats:
+    """Variance of each item's delta that comes from its samples, on the scale of the delta.
+
+    Args:
+        baseline: Values of one run; shape (n,).
+        candidate: Values of the other.
+        scale: `linear` or `log`.
+
+    Returns:
+        s²_b / m_b + s²_c / m_c; of a logarithm each term over its squared mean (delta method).
+        NaN where an item has one sample; shape (n,).
+    """
+    if scale == "linear":
+        return baseline.noise + candidate.noise
+    parts = []
+    for one in (baseline, candidate):
+        above = one.mean > 0
+        parts.append(
+            np.divide(one.noise, one.mean**2, out=np.full_like(one.noise, np.nan), where=above)
+        )
+    return parts[0] + parts[1]
+
+
+def mean_delta(baseline: Floats, candidate: Floats) -> float | None:
+    """Mean of candidate - baseline, made as `comparisons` makes it; None without any value."""
+    grid = to_grid(differences(baseline, candidate))
+    return grid.value(int(grid.counts.sum()), baseline.size) if baseline.size else None
 
 
 def _values(rows: pl.DataFrame, n_items: int) -> ItemValues:

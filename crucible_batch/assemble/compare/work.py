@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crucible_batch.assemble.compare.beside import Beside
 from crucible_batch.assemble.compare.options import CompareOptions
-from crucible_batch.assemble.compare.rows import (
-    OVERALL,
-    Cell,
-    direction,
-    is_unequally_judged,
-    with_verdicts,
+from crucible_batch.assemble.compare.rows import OVERALL, Cell, direction, with_verdicts
+from crucible_batch.assemble.compare.run_numbers import (
+    Numbers,
+    declared_run_metrics,
+    side_by_side,
+    without_pairs,
 )
-from crucible_batch.assemble.compare.sides import Matched, Side, blocked_reason
-from crucible_batch.assemble.compare.values import ItemValues, item_deltas, item_values
+from crucible_batch.assemble.compare.sides import Matched, Side, blocked_reason, golden_of
+from crucible_batch.assemble.compare.values import (
+    ItemValues,
+    item_deltas,
+    item_values,
+    sampling_variance,
+)
 from crucible_batch.assemble.evaluate import Options
-from crucible_batch.assemble.evaluate.ruler import hash_over, load_golden_set, load_ruler
+from crucible_batch.assemble.evaluate.ruler import hash_over, load_ruler
 from crucible_batch.assemble.evaluate.work import is_plugin
 from crucible_batch.contracts import TABLES
 from crucible_batch.metrics import catalog
-from crucible_batch.metrics.metric import Metric
+from crucible_batch.metrics.metric import Declaration, Metric
 from crucible_batch.metrics.plugins import plugin_metrics
 from crucible_batch.settings import Settings
 from crucible_batch.sql import query
@@ -35,7 +41,6 @@ from crucible_batch.stats.paired import paired_many
 from crucible_batch.store import Snapshot, combined_hash
 
 COMPARISONS, ITEMS = TABLES["comparisons"], TABLES["comparison_items"]
-JUDGED_SHARES = ("judged_at_k_baseline", "judged_at_k_candidate")
 
 
 class Work:
@@ -52,26 +57,14 @@ class Work:
     ) -> None:
         self.baseline, self.candidate, self.matched = baseline, candidate, matched
         self.options, self.settings = options, settings
-        self.golden = self._golden(snapshot)
+        self.golden, self.citations = golden_of(snapshot, candidate, baseline, matched)
         self.ruler_hash = self._ruler_hash(snapshot)
         self._declared = snapshot.read("plugin_metrics").drop("_commit").collect()
         self.values: dict[str, MetricValues] = {}
         self.metrics = self._read()
+        self.numbers = (_numbers(baseline), _numbers(candidate))
+        self._beside = Beside(snapshot, self)
         self.comparison_id = combined_hash(self._identity())[:32]
-
-    def _golden(self, snapshot: Snapshot) -> pl.DataFrame:
-        """Items of either side that may be paired, sorted; those of both sides are the same."""
-        hashes = dict.fromkeys(
-            one.row["golden_set_hash"] for one in (self.candidate, self.baseline)
-        )
-        parts = [load_golden_set(snapshot, name).items for name in hashes]
-        known = self.matched.items.to_frame("item_id")
-        return (
-            pl.concat(parts)
-            .unique("item_id", keep="first", maintain_order=True)
-            .join(known, on="item_id", how="semi")
-            .sort("item_id")
-        )
 
     def _ruler_hash(self, snapshot: Snapshot) -> str:
         """The ruler of both sides; of two golden-set versions, the part over the paired items."""
@@ -102,7 +95,7 @@ class Work:
                 other.mean,
                 direction(metric),
                 scale=metric.scale,
-                sampling_variance=one.noise + other.noise,
+                sampling_variance=sampling_variance(one, other, metric.scale),
             )
         return metrics
 
@@ -143,7 +136,6 @@ class Work:
             adjust=self.options.adjusting(self.settings),
             min_items=self.settings.statistics.min_items,
         )
-        shares = [_judged_shares(one) for one in (self.baseline, self.candidate)]
         common = {
             "workspace_id": self.baseline.row["workspace_id"],
             "comparison_id": self.comparison_id,
@@ -153,50 +145,75 @@ class Work:
             "n_content_changed": self.matched.n_content_changed,
             "ruler_hash": self.ruler_hash,
         }
-        rows = []
-        for cell in cells:
-            judged = [share.get((*cell.slice_name, cell.metric.name)) for share in shares]
-            rows.append(
-                {name: getattr(cell.tested, name) for name in _TESTED}
-                | common
-                | dict(zip(JUDGED_SHARES, judged, strict=True))
-                | {
-                    "slice_by": cell.slice_name[0],
-                    "slice": cell.slice_name[1],
-                    "metric": cell.metric.name,
-                    "unequal_judging": is_unequally_judged(cell.tested, *judged),
-                    "blocked_reason": cell.blocked,
-                }
-            )
+        rows = [
+            {name: getattr(cell.tested, name) for name in _TESTED}
+            | common
+            | self._beside.columns(cell, self._places[cell.slice_name])
+            | {
+                "slice_by": cell.slice_name[0],
+                "slice": cell.slice_name[1],
+                "metric": cell.metric.name,
+                "blocked_reason": cell.blocked,
+            }
+            for cell in cells
+        ]
         return pl.DataFrame(rows, schema=COMPARISONS.schema)
 
     def _cells(self) -> list[Cell]:
-        """Every metric overall, and in every slice where it has pairs."""
-        overall = self._tested(np.arange(len(self.matched.items)), self.options.unit)
+        """Every metric overall, and in every slice where it has pairs; then numbers of the runs."""
+        overall = self._tested(self._places[OVERALL], self.options.unit)
         unit = next(iter(overall.values())).unit
-        cells = [self._cell(OVERALL, name, one) for name, one in overall.items()]
+        cells = [self._cell(OVERALL, self.metrics[name], one) for name, one in overall.items()]
         done: dict[bytes, dict[str, PairedComparison]] = {}
-        for slice_name, places in self._slices().items():
+        for slice_name, places in self._places.items():
+            if slice_name == OVERALL:
+                continue
             # Slices of the same items (the many tags of one item) have the same numbers.
             same = places.tobytes()
             if same not in done:
                 tested = self._tested(places, unit)
-                done[same] = {metric: one for metric, one in tested.items() if one.n_pairs}
-            cells += [self._cell(slice_name, metric, one) for metric, one in done[same].items()]
-        return cells
+                done[same] = {name: one for name, one in tested.items() if one.n_pairs}
+            cells += [
+                self._cell(slice_name, self.metrics[name], one) for name, one in done[same].items()
+            ]
+        return cells + self._of_runs(unit)
 
-    def _slices(self) -> dict[tuple[str, str], NDArray[np.intp]]:
-        """Every slice but the whole set, with the places of its items."""
+    def _of_runs(self, unit: str) -> list[Cell]:
+        """Cells of metrics that are one number per run."""
+        known, blank = (
+            catalog.for_ks(self.settings.scoring.ks),
+            without_pairs(self._how(unit), unit),
+        )
+        metrics = declared_run_metrics(known, self.numbers, self._declared, of_results=self.metrics)
+        return [
+            self._cell(slice_name, metric, tested)
+            for metric in metrics.values()
+            for slice_name, tested in side_by_side(
+                self.numbers[0],
+                self.numbers[1],
+                metric,
+                blank=blank,
+                is_comparable=not self.matched.golden_set_changed,
+            ).items()
+            if slice_name in self._places
+        ]
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], NDArray[np.intp]]:
+        """The whole set and every slice, with the places of its items."""
         rows = query("slices", {"items": self.golden}).filter(pl.col("slice_by") != "all")
         place = {item: number for number, item in enumerate(self.matched.items)}
         groups = rows.group_by("slice_by", "slice", maintain_order=True).agg("item_id")
-        return {
+        whole = np.arange(len(self.matched.items), dtype=np.intp)
+        return {OVERALL: whole} | {
             (by, name): np.array([place[item] for item in items], dtype=np.intp)
             for by, name, items in groups.iter_rows()
         }
 
-    def _cell(self, slice_name: tuple[str, str], name: str, tested: PairedComparison) -> Cell:
-        metric = self.metrics[name]
+    def _cell(
+        self, slice_name: tuple[str, str], metric: Declaration, tested: PairedComparison
+    ) -> Cell:
+        is_declared = not is_plugin(metric.name) or metric.name in set(self._declared["metric"])
         return Cell(
             slice_name=slice_name,
             metric=metric,
@@ -207,12 +224,11 @@ class Work:
                 metric,
                 allow_golden_change=self.options.allow_golden_change,
             ),
-            is_declared=not is_plugin(name) or name in set(self._declared["metric"]),
+            is_tested=is_declared and isinstance(metric, Metric),
         )
 
     def _tested(self, places: NDArray[np.intp], unit: str) -> dict[str, PairedComparison]:
         """Test every metric over some of the items."""
-        statistics = self.settings.statistics
         where = pl.Series(places)
         subset = {
             name: MetricValues(
@@ -230,13 +246,17 @@ class Work:
             clusters=self.golden["cluster_id"].gather(where).to_list(),
             in_baseline=self.matched.in_baseline.gather(where).to_numpy(),
             in_candidate=self.matched.in_candidate.gather(where).to_numpy(),
-            settings=HowToTest(
-                seed=statistics.seed,
-                n_resamples=statistics.n_resamples,
-                min_items=statistics.min_items,
-                small_sample=statistics.small_sample,
-                unit=unit,
-            ),
+            settings=self._how(unit),
+        )
+
+    def _how(self, unit: str) -> HowToTest:
+        statistics = self.settings.statistics
+        return HowToTest(
+            seed=statistics.seed,
+            n_resamples=statistics.n_resamples,
+            min_items=statistics.min_items,
+            small_sample=statistics.small_sample,
+            unit=unit,
         )
 
     def items(self) -> pl.DataFrame:
@@ -269,8 +289,10 @@ class Work:
 _TESTED = [field.name for field in fields(PairedComparison)]
 
 
-def _judged_shares(one: Side) -> Mapping[tuple[str, str, str], float | None]:
-    """Judged share beside every retrieval metric, by slice."""
-    columns = ("slice_by", "slice", "metric", "judged_share")
+def _numbers(one: Side) -> Numbers:
+    """Mean and judged share of every metric of a run, by slice."""
+    columns = ("slice_by", "slice", "metric", "mean", "judged_share")
     rows = one.evaluation.read("run_metrics").select(columns)
-    return {(by, name, metric): share for by, name, metric, share in rows.iter_rows()}
+    return {
+        (row["slice_by"], row["slice"], row["metric"]): row for row in rows.iter_rows(named=True)
+    }
