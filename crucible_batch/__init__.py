@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from crucible_batch.assemble.compare import compare_runs
     from crucible_batch.assemble.evaluate import evaluate_run
     from crucible_batch.assemble.load import load_corpus, load_golden, load_qrels, load_run
     from crucible_batch.metrics.grades import resolve_grades
@@ -27,6 +28,7 @@ _HOMES = {
     "Store": "crucible_batch.store",
     "adjust_pvalues": "crucible_batch.stats.multiplicity",
     "agreement": "crucible_batch.stats.agreement",
+    "compare_runs": "crucible_batch.assemble.compare",
     "evaluate_run": "crucible_batch.assemble.evaluate",
     "golden_set_hash": "crucible_batch.store",
     "load_corpus": "crucible_batch.assemble.load",
@@ -46,6 +48,7 @@ __all__ = [
     "Store",
     "adjust_pvalues",
     "agreement",
+    "compare_runs",
     "evaluate_run",
     "golden_set_hash",
     "load_corpus",

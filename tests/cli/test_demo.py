@@ -74,6 +74,8 @@ def test_the_demo_prints_what_the_readme_says(crucible, tmp_path):
     assert missing(wanted, printed) is None
 
     assert "golden_items           76            0              0" in printed
+    assert "unit: cluster (58 of them behind the first row)" in done.out
+    assert printed[-1].startswith("gate PASS  exit 0  lexical-rewrite against lexical-plain")
     (page,) = (root / "default" / "reports").iterdir()
     assert f"report: {page}" in done.out
     assert len(commands(done.out)) == 3
@@ -83,6 +85,7 @@ def test_the_demo_prints_what_the_readme_says(crucible, tmp_path):
 
     again = crucible("demo", "--root", root)
     assert again.code == 0
+    assert again.out.splitlines()[-1] == printed[-1]
     assert "done already: lexical-plain → lexical-rewrite (no-op)" in again.out
     assert "Remove it" not in again.out
 

@@ -2,6 +2,10 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,7 @@ import pytest
 
 from crucible_batch.exact import exact_mean
 from crucible_batch.stats.bca import Bounds
-from crucible_batch.stats.comparison import MetricValues
+from crucible_batch.stats.comparison import MetricValues, Settings
 from crucible_batch.stats.multiplicity import METHODS, adjust_pvalues
 from crucible_batch.stats.paired import paired_comparison, paired_many
 from crucible_batch.stats.verdict import decide
@@ -86,6 +90,80 @@ def test_every_case_swapped_is_the_exact_mirror(
         for left, right in (("delta", "delta"), ("ci_low", "ci_high"), ("ci90_low", "ci90_high")):
             a, b = getattr(back, left), getattr(row, right)
             assert a == (None if b is None else -b), case["id"]
+
+
+SCALED = ("delta", "ci_low", "ci_high", "ci90_low", "ci90_high", "sd_delta", "mde80")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_case_twice_as_large_has_twice_the_numbers_and_the_same_p(
+    compare: Any, delta_cases: list[Case], seed: int
+) -> None:
+    for case in delta_cases:
+        deltas = np.array(case["deltas"], dtype=float)
+        row, doubled = compare.deltas(deltas, seed=seed), compare.deltas(2 * deltas, seed=seed)
+        same = ("p_value", "p_method", "verdict", "n_better", "n_worse", "effect_dz", "ci_label")
+        assert [getattr(doubled, n) for n in same] == [getattr(row, n) for n in same], case["id"]
+        largest = float(np.abs(deltas).max(initial=0.0))
+        for name in SCALED:
+            once, twice = getattr(row, name), getattr(doubled, name)
+            assert (once is None) == (twice is None), (case["id"], name)
+            if once is not None:
+                # Exact up to 7 significant digits of the deltas; the grid has 9 (STATISTICS).
+                assert twice == pytest.approx(2 * once, abs=1e-8 * largest), (case["id"], name)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_case_is_the_same_under_other_names_and_among_other_metrics(
+    compare: Any, delta_cases: list[Case], seed: int
+) -> None:
+    others = np.random.default_rng(seed)
+    for case in delta_cases:
+        deltas = np.array(case["deltas"], dtype=float)
+        zeros = np.zeros(deltas.size)
+        row = compare.deltas(deltas, seed=seed)
+        renamed = [f"item {name} of another set" for name in compare.names(deltas.size)]
+        assert paired_comparison(renamed, zeros, deltas, seed=seed) == row, case["id"]
+        among = {
+            "a": MetricValues(others.normal(size=deltas.size), others.normal(size=deltas.size)),
+            "b": MetricValues(zeros, deltas),
+            "c": MetricValues(zeros, np.where(np.arange(deltas.size) % 3, deltas, np.nan)),
+        }
+        found = paired_many(renamed, among, settings=Settings(seed=seed))
+        assert found["b"] == row, case["id"]
+
+
+PROGRAM = """
+import dataclasses, json, sys
+import numpy as np
+from crucible_batch.stats.paired import paired_comparison
+for deltas in json.load(sys.stdin):
+    for seed in range(5):
+        names = [f"q{k:06}" for k in range(len(deltas))]
+        row = paired_comparison(names, np.zeros(len(deltas)), deltas, seed=seed)
+        print(json.dumps(dataclasses.asdict(row)))
+"""
+
+
+def test_every_case_is_the_same_on_other_numbers_of_threads(
+    compare: Any, delta_cases: list[Case]
+) -> None:
+    here = [
+        json.dumps(asdict(compare.deltas(case["deltas"], seed=seed)))
+        for case in delta_cases
+        for seed in SEEDS
+    ]
+    for n_threads in ("1", "8"):
+        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            input=json.dumps([case["deltas"] for case in delta_cases]),
+            env={**os.environ, **dict.fromkeys(names, n_threads)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.splitlines() == here, n_threads
 
 
 def test_samples_in_another_order_are_the_same_run(compare: Any, stored: list[Case]) -> None:
