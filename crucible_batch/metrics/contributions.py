@@ -47,7 +47,9 @@ def placed_documents(
         *RESULT, "order", "doc", descending=[False, False, True, True]
     )
     rows = rows.with_columns(group=pl.struct(RESULT).rle_id())
-    placed = ranked(rows).select(*RESULT, "position", doc_id="doc")
+    placed = ranked(rows).rows.select(
+        *RESULT, doc_id="doc", position=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("group")
+    )
     required = required.select(DOCUMENT).unique()
     facts = (
         placed.join(grades.select(*DOCUMENT, "grade"), on=DOCUMENT, how="left")

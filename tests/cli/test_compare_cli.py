@@ -48,7 +48,7 @@ def runs(store, crucible, file) -> Path:
     for run, n_right, first in (("old", 20, "side"), ("new", 5, "bad")):
         lines = file(f"{run}.jsonl", *run_lines(run, n_right, first))
         assert crucible("load", "run", lines).code == 0
-    (store / "crucible.toml").write_text("[scoring]\nks = [10]\n[statistics]\nn_resamples = 500\n")
+    (store / "crucible.toml").write_text("[scoring]\nks = [10]\n[statistics]\nn_resamples = 1000\n")
     return store
 
 
