@@ -161,7 +161,17 @@ def _shared_clusters(
 def _test(
     metrics: list[Paired], codes: NDArray[np.int64] | None, settings: Settings
 ) -> list[Tested]:
-    """Resample all metrics together."""
+    """Resample all metrics together; those of equal deltas (MRR and MRR@10, say) once."""
+    keys = [(one.delta.tobytes(), one.is_paired.tobytes()) for one in metrics]
+    distinct = dict(zip(keys, metrics, strict=True))
+    found = _test_distinct(list(distinct.values()), codes, settings)
+    tested = dict(zip(distinct, found, strict=True))
+    return [tested[key] for key in keys]
+
+
+def _test_distinct(
+    metrics: list[Paired], codes: NDArray[np.int64] | None, settings: Settings
+) -> list[Tested]:
     tested, flips = [], []
     for one in metrics:
         grid = to_grid(one.delta)

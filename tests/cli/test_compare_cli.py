@@ -59,7 +59,7 @@ def test_it_prints_a_line_per_metric_the_slices_that_changed_and_what_moved(runs
     assert lines[0] == "old → new"
     accuracy = next(line for line in lines if line.startswith("accuracy  "))
     assert accuracy.startswith("accuracy  0.833 → 0.208  −0.625 [")
-    assert accuracy.endswith("0 better / 9 same / 15 worse  n 24  REGRESSED")
+    assert accuracy.endswith("0 better / 9 same / 15 worse  n 24  REGRESSED (small sample)")
     assert any(line.startswith("  accuracy shape=lookup  0.833 → 0.208") for line in lines)
     assert "items that moved most on accuracy (it regressed):" in lines
     assert "      side  left from 1  grade 1" in lines

@@ -229,6 +229,26 @@ def test_the_interval_does_not_depend_on_the_other_metrics() -> None:
         assert together[name] == alone
 
 
+def test_equal_deltas_of_other_items_or_another_direction_keep_rows_of_their_own() -> None:
+    n = len(WINS)
+    zeros, clusters = np.zeros(n + 1), [k // 3 for k in range(n + 1)]
+    first, last = np.array([*WINS, NAN]), np.array([NAN, *WINS])
+    metrics = {
+        "first": MetricValues(zeros, first),
+        "again": MetricValues(zeros + 0.5, first + 0.5),
+        "lower": MetricValues(zeros, first, higher_is_better=False),
+        "last": MetricValues(zeros, last),
+    }
+    names = [f"q{k:03}" for k in range(n + 1)]
+    together = paired_many(names, metrics, clusters=clusters)
+    for name, metric in metrics.items():
+        alone = paired_many(names, {name: metric}, clusters=clusters)[name]
+        assert together[name] == alone, name
+    assert together["last"].ci_low != together["first"].ci_low
+    assert together["lower"].n_worse == together["first"].n_better > 0
+    assert together["again"].mean_baseline == 0.5
+
+
 def test_differences_of_rounding_size_are_no_difference(compare) -> None:
     left = [0.1 + 0.2 + 0.3] * 30
     right = [0.3 + 0.2 + 0.1] * 30
