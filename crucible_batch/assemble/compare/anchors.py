@@ -52,10 +52,12 @@ def anchors(
         By metric, the results that carry it in both runs, by item and sample; metrics without any
         are left out.
     """
+    # Hashes stand for the texts, which need not fit into memory; they are held against each other
+    # result by result, so that a chance agreement has one in 2^64.
     answers = [
         snapshot.read("results", subject=one.row["run_id"])
-        .select(*KEY, "answer")
         .filter(pl.col("answer").is_not_null())
+        .select(*KEY, pl.col("answer").hash())
         for one in (baseline, candidate)
     ]
     places = items.to_frame("item_id").with_row_index("place").lazy()
