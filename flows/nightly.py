@@ -26,7 +26,7 @@ from prefect.states import Failed
 from crucible_batch.assemble.compare.text import artifact_rows, comparison_text
 from crucible_batch.assemble.example import AS_OF, example_dir
 from crucible_batch.assemble.gate import Told, gate_markdown, gate_words
-from crucible_batch.assemble.nightly import Night, alone, open_night, parse_as_of, steps
+from crucible_batch.assemble.nightly import Night, alone, judging, open_night, parse_as_of, steps
 from crucible_batch.assemble.nightly.run import NOTHING_TO_JUDGE
 from crucible_batch.errors import CrucibleError
 from crucible_batch.report import to_markdown
@@ -56,7 +56,7 @@ def snapshot_corpus(root: Path, config: Path, as_of: str) -> str | None:
 @retried
 def compare(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> str:
     """Compare the candidate with the baseline; publishes the table; returns the verdict."""
-    done = steps.compare(_night(root, config, as_of), baseline, candidate)
+    done = judging.compare(_night(root, config, as_of), baseline, candidate)
     create_table_artifact(key="comparison", table=artifact_rows(done))
     return comparison_text(done)
 
@@ -64,7 +64,7 @@ def compare(root: Path, config: Path, as_of: str, baseline: str, candidate: str)
 @retried
 def gate(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> Told | None:
     """Hold the candidate against the gate and publish what it says; None without a gate."""
-    done = steps.judge(_night(root, config, as_of), baseline, candidate)
+    done = judging.judge(_night(root, config, as_of), baseline, candidate)
     if done is None:
         return None
     create_markdown_artifact(key="gate", markdown=gate_markdown(done.verdict))
@@ -76,8 +76,8 @@ def gate(root: Path, config: Path, as_of: str, baseline: str, candidate: str) ->
 def report(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> Path:
     """Write the page of the night and publish it as Markdown."""
     night = _night(root, config, as_of)
-    made, _ = steps.judge_and_report(night, baseline, candidate)
-    page = steps.write_page(night, candidate, made.report)
+    made, _ = judging.judge_and_report(night, baseline, candidate)
+    page = judging.write_page(night, candidate, made.report)
     create_markdown_artifact(key="report", markdown=to_markdown(made.report))
     return page
 
@@ -113,7 +113,7 @@ def nightly(
         if row := steps.done_already(night):
             candidate = row["candidate_run_id"]
             print(f"the night of {instant} is done already: {candidate} (no-op)")
-            told = steps.told_before(night, row)
+            told = judging.told_before(night, row)
             return _outcome(night, row["baseline_run_id"], candidate, told)
         return _steps(night, root, config)
 
@@ -168,7 +168,7 @@ def _code_of(root: Path, config: Path, as_of: str) -> int:
     """Exit code of the gate of a night that is done."""
     night = _night(root, config, as_of)
     row = steps.done_already(night)
-    told = None if row is None else steps.told_before(night, row)
+    told = None if row is None else judging.told_before(night, row)
     return 70 if told is None else told.exit_code
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from crucible_batch.assemble.compare import Comparison
 from crucible_batch.assemble.gate import GateRun, Told
 from crucible_batch.assemble.load import LoadReport
-from crucible_batch.assemble.nightly import steps
+from crucible_batch.assemble.nightly import judging, steps
 from crucible_batch.assemble.nightly.night import Night, alone
 from crucible_batch.assemble.progress import Progress, quiet
 
@@ -99,7 +99,7 @@ def repeated(night: Night, row: Mapping[str, Any]) -> NightResult:
     """The result of a night that was done before, from its row; the exit code is the same."""
     baseline, candidate = row["baseline_run_id"], row["candidate_run_id"]
     page = night.report_path(candidate)
-    told = steps.told_before(night, row)
+    told = judging.told_before(night, row)
     return NightResult(
         as_of=night.as_of,
         is_repeat=True,
@@ -107,7 +107,7 @@ def repeated(night: Night, row: Mapping[str, Any]) -> NightResult:
         candidate=candidate,
         gate_told=told,
         report=page if page.is_file() else None,
-        exit_code=_code(told, lambda: steps.was_comparable(night, baseline, candidate)),
+        exit_code=_code(told, lambda: judging.was_comparable(night, baseline, candidate)),
     )
 
 
@@ -134,9 +134,9 @@ def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
     if baseline is None or candidate is None:
         why = steps.why_no_candidate(night)
         return NightResult(**done, why_none=why, exit_code=NOTHING_TO_JUDGE)
-    made, gate = steps.judge_and_report(night, baseline, candidate, progress=progress)
+    made, gate = judging.judge_and_report(night, baseline, candidate, progress=progress)
     progress("writing the report")
-    page = steps.write_page(night, candidate, made.report)
+    page = judging.write_page(night, candidate, made.report)
     told = None if gate is None else gate.told
     steps.record(night, baseline, candidate, told)
     return NightResult(

@@ -7,18 +7,15 @@ that is done is a no-op.
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from crucible_batch.assemble.baselines import LATEST, PINNED, finished_runs, resolve_baseline
-from crucible_batch.assemble.compare import Comparison, compare_runs
-from crucible_batch.assemble.compare.rows import is_comparable
 from crucible_batch.assemble.drift import snapshot_corpus
 from crucible_batch.assemble.evaluate import evaluate_run
-from crucible_batch.assemble.gate import GateRun, Told, run_gate, told
+from crucible_batch.assemble.gate import Told
 from crucible_batch.assemble.load import (
     LoadReport,
     load_corpus,
@@ -29,10 +26,8 @@ from crucible_batch.assemble.load import (
 from crucible_batch.assemble.nightly.config import CorpusInput, GoldenInput, QrelsInput, RunInput
 from crucible_batch.assemble.nightly.night import Night
 from crucible_batch.assemble.progress import Progress, quiet
-from crucible_batch.assemble.report import Reported, report_run, write_report
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
-from crucible_batch.report import Report
 from crucible_batch.store import Plan, Snapshot, combined_hash
 
 NIGHTLY = TABLES["nightly"]
@@ -193,20 +188,6 @@ def why_no_candidate(night: Night) -> str:
     )
 
 
-def compare(
-    night: Night, baseline: str, candidate: str, *, progress: Progress = quiet
-) -> Comparison:
-    """Compare the candidate with the baseline."""
-    return compare_runs(night.store, night.workspace, baseline, candidate, progress=progress)
-
-
-def was_comparable(night: Night, baseline: str, candidate: str) -> bool:
-    """Whether the comparison of a night that is done could say anything."""
-    rows = night.opened().table("comparisons")
-    pair = (pl.col("baseline_run_id") == baseline) & (pl.col("candidate_run_id") == candidate)
-    return is_comparable(rows.filter(pair).collect())
-
-
 def snapshot_corpus_of(night: Night) -> str | None:
     """Fingerprint the newest complete corpus version, and say how it moved; None without one."""
     found = snapshot_corpus(night.store, night.workspace, as_of=night.as_of)
@@ -221,68 +202,6 @@ def snapshot_corpus_of(night: Night) -> str | None:
         f"{row['doc_changed']:,} changed since the version before "
         f"(churn {row['doc_churn_ratio']:.1%} of the union)"
     )
-
-
-def judge(
-    night: Night,
-    baseline: str,
-    candidate: str,
-    *,
-    compared: Comparison | None = None,
-    progress: Progress = quiet,
-) -> GateRun | None:
-    """Hold the candidate against the gate of the night; None without one.
-
-    Args:
-        night: The night.
-        baseline: Run compared with.
-        candidate: Run judged.
-        compared: The two runs, compared already.
-        progress: Is told how far it has come.
-    """
-    if night.gate_path is None:
-        return None
-    return run_gate(
-        night.store,
-        night.workspace,
-        candidate,
-        baseline,
-        night.gate_path,
-        as_of=night.as_of,
-        compared=compared,
-        progress=progress,
-    )
-
-
-def told_before(night: Night, row: Mapping[str, Any]) -> Told | None:
-    """What the gate of a night that is done said; None without one."""
-    if row["gate_id"] is None:
-        return None
-    return told(night.opened(), row["gate_id"], row["gate_outcome"])
-
-
-def judge_and_report(
-    night: Night, baseline: str, candidate: str, *, progress: Progress = quiet
-) -> tuple[Reported, GateRun | None]:
-    """Compare the candidate with the baseline, hold it against the gate, build the report."""
-    done = compare(night, baseline, candidate, progress=progress)
-    gate = judge(night, baseline, candidate, compared=done, progress=progress)
-    reported = report_run(
-        night.store,
-        night.workspace,
-        candidate,
-        baseline=baseline,
-        as_of=night.as_of,
-        compared=done,
-        gate=None if gate is None else gate.verdict,
-        progress=progress,
-    )
-    return reported, gate
-
-
-def write_page(night: Night, candidate: str, report: Report) -> Path:
-    """Write the report of the night as a page."""
-    return write_report(report, night.report_path(candidate))
 
 
 def record(night: Night, baseline: str, candidate: str, gate: Told | None = None) -> None:
