@@ -95,7 +95,7 @@ def printed(monkeypatch, capsys, tmp_path):
     """What the demo says of a job that is done, without doing it."""
 
     def run(root: Path | None = tmp_path / "d", argv: str = "crucible") -> str:
-        night = SimpleNamespace(baseline="a", candidate="b")
+        night = SimpleNamespace(baseline="a", candidate="b", gate=None, gate_told=None, exit_code=0)
         done = SimpleNamespace(root=root or tmp_path / "new", workspace="default", night=night)
         monkeypatch.setattr("crucible_batch.assemble.demo.run_demo", lambda *_, **__: done)
         monkeypatch.setattr("crucible_batch.cli.demo.show_night", lambda _: None)
