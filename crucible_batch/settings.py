@@ -13,12 +13,14 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from crucible_batch.errors import UsageError, suggestion
 
 # Strict: true is no number, "5" is no number, 5.0 is no count. A tuple is written as a TOML list.
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+Number = Annotated[float, Field(strict=True)]
+Price = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
 Whole = Annotated[int, Field(strict=True)]
 Positive = Annotated[int, Field(strict=True, ge=1)]
 Rank = Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)]
@@ -54,6 +56,45 @@ class Statistics(_Section):
     adjust: Literal["holm", "bh", "by"] = Field("holm", description="adjustment of headline p's")
 
 
+class Judging(_Section):
+    """Who is asked by `crucible qrels judge` and `crucible judge`, and how."""
+
+    model: Name = Field("lexical", description="lexical (offline), or the id of a chat model")
+    base_url: str = Field("", description="address of an OpenAI-compatible API, up to /v1")
+    api_key_env: Name = Field(
+        "CRUCIBLE_JUDGE_KEY", description="environment variable that holds the key; never the key"
+    )
+    temperature: Number = Field(
+        0.0, ge=0.0, le=2.0, description="sampling; part of the lane's name"
+    )
+    max_tokens: Positive = Field(512, description="longest answer; one cut off there is malformed")
+    max_tokens_key: Literal["max_tokens", "max_completion_tokens"] = Field(
+        "max_tokens", description="name of that limit in the request"
+    )
+    usd_per_million_tokens: tuple[Price, ...] = Field(
+        (), description="prices of prompt and completion tokens; [] is not known"
+    )
+    concurrency: Whole = Field(4, ge=1, le=1_000, description="calls under way at once")
+    timeout_seconds: Number = Field(
+        60.0, gt=0.0, le=86_400.0, description="longest wait for a call"
+    )
+    max_attempts: Whole = Field(6, ge=1, le=100, description="tries of one call")
+    backoff_seconds: Number = Field(
+        1.0, ge=0.0, le=3_600.0, description="wait before the second try; doubles every time"
+    )
+    max_wait_seconds: Number = Field(
+        300.0, ge=0.0, le=86_400.0, description="longest Retry-After that is waited for"
+    )
+    commit_every: Whole = Field(500, ge=1, le=100_000, description="verdicts of one commit")
+
+    @field_validator("usd_per_million_tokens")
+    @classmethod
+    def _two_prices(cls, prices: tuple[float, ...]) -> tuple[float, ...]:
+        if len(prices) not in {0, 2}:
+            raise ValueError("two prices are needed: of prompt and of completion tokens")
+        return prices
+
+
 class Machine(_Section):
     """How much of the machine to use; never changes a number."""
 
@@ -72,12 +113,16 @@ class Settings(_Section):
 
     scoring: Scoring = Scoring()
     statistics: Statistics = Statistics()
+    judge: Judging = Judging()
     machine: Machine = Machine()
 
     @property
     def hash(self) -> str:
-        """SHA-256 of all settings that can change a number."""
-        return _digest(self.model_dump(exclude={"machine"}))
+        """SHA-256 of all settings that can change a number.
+
+        Not of those of the judge: what it says is stored, under its name.
+        """
+        return _digest(self.model_dump(exclude={"judge", "machine"}))
 
     @property
     def scoring_hash(self) -> str:

@@ -18,6 +18,7 @@ from crucible_batch.cli import (
     feedback,
     gate,
     golden,
+    judge,
     load,
     nightly,
     override,
@@ -85,6 +86,7 @@ app.add_typer(feedback.app, name="feedback")
 app.command("report")(compare.report)
 app.add_typer(qrels.app, name="qrels")
 app.add_typer(override.app, name="override")
+app.add_typer(judge.app, name="judge")
 app.command("nightly")(nightly.nightly)
 app.command("sql")(store.sql)
 app.command("metrics")(score.metrics)

@@ -9,7 +9,10 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crucible_batch.assemble.judge import Standing
 
 Progress = Callable[[str], None]
 BROKEN_PIPE = 141
@@ -95,3 +98,43 @@ def progress(what: str) -> Iterator[Progress]:
 
     with Console(stderr=True).status(what) as status:
         yield lambda text: status.update(f"{what}: {text}")
+
+
+@contextmanager
+def calls_bar(what: str) -> Iterator[Callable[[Standing], None]]:
+    """Show calls of a judge as a bar with rate, cost so far and time left; quiet in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[cost]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=None, rate="", cost="")
+
+        def show(standing: Standing) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(
+                task,
+                completed=standing.n_done,
+                total=standing.n_calls,
+                rate=f"{speed:.1f}/s" if speed else "",
+                cost=_cost(standing),
+            )
+
+        yield show
+
+
+def _cost(standing: Standing) -> str:
+    """Dollars so far, and failed calls where there are any."""
+    dollars = "cost unknown" if standing.cost_usd is None else f"${standing.cost_usd:.4f}"
+    return dollars + (f", {standing.n_failed:,} failed" if standing.n_failed else "")

@@ -1,4 +1,4 @@
-"""`crucible qrels add|seed|history|agreement|export`: judgments of documents, append-only."""
+"""`crucible qrels add|seed|judge|history|agreement|export`: judgments of documents, append-only."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crucible_batch.cli import judge as judging
 from crucible_batch.cli.options import Author, Json, Pin, Root, Workspace, acting, open_store
 from crucible_batch.cli.output import emit, emit_json, progress, table
 
@@ -23,6 +24,9 @@ app = typer.Typer(
 @app.callback()
 def qrels() -> None:
     """Relevance judgments."""
+
+
+app.command("judge")(judging.qrels)
 
 
 @app.command()

@@ -85,7 +85,7 @@ def effective_verdicts(
     rows = verdicts.filter(_by(judge))
     table = "assertion_verdicts"
     rows = overridden(rows, overrides, table, "verdict", VERDICT_KEY, _verdict)
-    rows = overridden(rows, overrides, table, "context_supported", VERDICT_KEY, _boolean)
+    rows = overridden(rows, overrides, table, "context_supported", VERDICT_KEY, boolean)
     return rows.select("item_id", "sample_index", "assertion_id", "verdict", "context_supported")
 
 
@@ -107,8 +107,8 @@ def effective_claims(
     """
     key = ("item_id", "sample_index")
     own = claims.filter(_by(judge))
-    own = overridden(own, overrides, "claims", "grounded", CLAIM_KEY, _boolean)
-    own = overridden(own, overrides, "claims", "correct", CLAIM_KEY, _boolean)
+    own = overridden(own, overrides, "claims", "grounded", CLAIM_KEY, boolean)
+    own = overridden(own, overrides, "claims", "correct", CLAIM_KEY, boolean)
     kept = own.select(*key, "claim_id", "grounded", "correct")
     others = (
         claims.join(own, on=key, how="anti")
@@ -203,6 +203,6 @@ def _verdict(text: str) -> str:
     return text
 
 
-def _boolean(text: str) -> bool | None:
+def boolean(text: str) -> bool | None:
     """true, false or null."""
     return _BOOLEANS[text.strip().lower()]

@@ -9,6 +9,7 @@ from crucible_batch.store.fingerprint import (
     content_fingerprint,
     file_sha256,
     frame_fingerprint,
+    key_hash,
     qrel_id,
     qrel_ids,
     text_sha256,
@@ -19,6 +20,7 @@ from crucible_batch.store.golden_hash import (
     item_hash,
     item_hashes,
 )
+from crucible_batch.store.journal import Journal
 from crucible_batch.store.layout import file_name, pair_name
 from crucible_batch.store.marts import MartFile, StagedMarts
 from crucible_batch.store.plan import About, Committed, Counts, Plan
@@ -34,6 +36,7 @@ __all__ = [
     "Committed",
     "Counts",
     "Engine",
+    "Journal",
     "MartFile",
     "Plan",
     "Redaction",
@@ -51,6 +54,7 @@ __all__ = [
     "hash_of_items",
     "item_hash",
     "item_hashes",
+    "key_hash",
     "pair_name",
     "qrel_id",
     "qrel_ids",

@@ -4,6 +4,7 @@
 <root>/<workspace>/settings.toml
                    lake/c00000042/{qrels,audit_log,commits}.parquet
                    .staging/<uuid>/…
+                   .journal/<uuid>/records.jsonl
                    marts/<table>/<run>.parquet      variants/<table>/<id>.parquet
                    quarantine/<load>/<table>.parquet
                    catalog.duckdb  views.sql
@@ -42,6 +43,11 @@ class Layout:
     def staging(self) -> Path:
         """What is being written, on the same filesystem and under no globbed folder."""
         return self.root / ".staging"
+
+    @property
+    def journal(self) -> Path:
+        """What was paid for and is not committed yet, one folder per command."""
+        return self.root / ".journal"
 
     @property
     def lock(self) -> Path:
