@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -11,6 +13,9 @@ from hypothesis import settings
 # A busy machine is no fault: speed is measured in tests/speed.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+if TYPE_CHECKING:
+    from judge_server import JudgeServer
 
 # Builders that several folders of tests import by name.
 sys.path.insert(0, str(Path(__file__).parent / "support"))
@@ -23,3 +28,14 @@ def cases() -> Path:
     if not folder.is_dir():
         pytest.skip("the acceptance cases (../shared/cases) are not here")
     return folder
+
+
+@pytest.fixture
+def judge_server() -> Iterator[JudgeServer]:
+    """A chat-completions endpoint that judges by a hash of the prompt, and counts."""
+    from judge_server import JudgeServer
+    from pytest_httpserver import HTTPServer
+
+    with HTTPServer(threaded=True) as server:
+        yield JudgeServer(server)
+        server.check_assertions()

@@ -45,7 +45,9 @@ def _rows(source: Source) -> Iterator[tuple[int, object, object]]:
     """Number from 1, doc_id and text of every row."""
     if source.format is Format.PARQUET:
         try:
-            rows = pq.read_table(source.path, columns=list(COLUMNS)).to_pylist()
+            with pq.ParquetFile(source.path) as file:
+                there = [name for name in COLUMNS if name in file.schema_arrow.names]
+                rows = file.read(there).to_pylist()
         except (OSError, pa.ArrowException) as error:
             raise unreadable(source.name, error) from error
         for number, row in enumerate(rows, start=1):

@@ -16,6 +16,7 @@ from crucible_batch.contracts import Storage
 from crucible_batch.store import catalog, locks, marts, parquet, redaction
 from crucible_batch.store.doctor_lake import UNREADABLE, lake_problems
 from crucible_batch.store.fingerprint import file_sha256
+from crucible_batch.store.journal import abandoned
 from crucible_batch.store.snapshot import Snapshot
 from crucible_batch.store.workspace import Workspace
 
@@ -50,6 +51,7 @@ def diagnose(workspace: Workspace) -> tuple[Finding, ...]:
         for what, fix in lake_problems(workspace.layout, workspace.tables)
     ]
     found = [*damage, *_marts(workspace), *_staging(workspace), *_catalog(workspace)]
+    found += _journals(workspace)
     if not damage:  # trails cannot be compared while files are unreadable
         snapshot = workspace.snapshot()
         found += [*_trails(snapshot), *_recorded(workspace)]
@@ -200,6 +202,16 @@ def _staging(workspace: Workspace) -> Iterator[Finding]:
         else:
             what = f".staging/{folder.name}: {len(plan.moves)} mart files wait to be moved"
         yield Finding(level="warn", what=what, fix=REPAIR)
+
+
+def _journals(workspace: Workspace) -> Iterator[Finding]:
+    for folder, records in abandoned(workspace.layout):
+        if records:
+            yield Finding(
+                level="warn",
+                what=f".journal/{folder.name}: {len(records)} verdicts wait to be committed",
+                fix="say the judging command again: it commits them first",
+            )
 
 
 def _catalog(workspace: Workspace) -> Iterator[Finding]:

@@ -47,7 +47,9 @@ class Journal:
             yield journal
         finally:
             os.close(journal._file)
-            if not (folder / FILE).stat().st_size:
+            if (folder / FILE).stat().st_size:
+                area.leave(folder)
+            else:
                 area.release(folder)
 
     def append(self, record: Record) -> None:

@@ -78,6 +78,10 @@ class StagingArea:
     def release(self, folder: Path) -> None:
         """Remove a folder and what is in it, if it is still here; the claim on it ends."""
         shutil.rmtree(folder, ignore_errors=True)
+        self.leave(folder)
+
+    def leave(self, folder: Path) -> None:
+        """End the claim on a folder and let it lie, for whoever looks after the dead ones."""
         descriptor = self._held.pop(folder, None)
         if descriptor is not None:
             os.close(descriptor)
