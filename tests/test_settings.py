@@ -54,6 +54,18 @@ def test_a_workspace_overrides_key_by_key(tmp_path):
         ("[statistics]\nn_resamples = 100000000000", "statistics.n_resamples"),
         ('[statistics]\nadjust = "none"', "statistics.adjust"),
         ('[machine]\nmemory_limit = "lots"', "machine.memory_limit"),
+        ("[judge]\nusd_per_million_tokens = [1.0]", "two prices are needed"),
+        ("[judge]\nusd_per_million_tokens = [-1.0, 1.0]", "judge.usd_per_million_tokens.0"),
+        ("[judge]\nusd_per_million_tokens = [1.0, inf]", "judge.usd_per_million_tokens.1"),
+        ("[judge]\ntemperature = true", "line 2: judge.temperature"),
+        ("[judge]\ntemperature = 2.5", "line 2: judge.temperature"),
+        ("[judge]\nconcurrency = 0", "line 2: judge.concurrency"),
+        ("[judge]\ntimeout_seconds = inf", "line 2: judge.timeout_seconds"),
+        ("[judge]\nmodel = ''", "line 2: judge.model"),
+        (
+            "[judge]\napi_key = 's'",
+            "unknown setting 'judge.api_key'. Did you mean judge.api_key_env",
+        ),
         ("scoring = 1", "line 1: scoring"),
         ("[scoring", "is not valid TOML"),
     ],
@@ -125,3 +137,11 @@ def test_the_scoring_hash_covers_only_what_scoring_reads():
         ("statistics", "n_resamples", 2_000),
     ):
         assert changed(section, **{name: value}).scoring_hash != base, name
+
+
+def test_how_a_judge_is_asked_changes_no_number(tmp_path):
+    write(tmp_path, '[judge]\nmodel = "m"\nusd_per_million_tokens = [1, 2.5]\n')
+    settings = load_settings(tmp_path)
+    assert settings.judge.usd_per_million_tokens == (1.0, 2.5)
+    assert settings.hash == Settings().hash
+    assert settings.scoring_hash == Settings().scoring_hash

@@ -108,7 +108,9 @@ def test_a_document_without_a_text_is_left_out_and_counted(judging, judge_server
     judging.run("bare", result("q0", retrievals=bare))
     done = judging.qrels("bare")
     assert (done.n_pool, done.n_calls, done.left_out) == (2, 0, {NO_TEXT: 2})
-    texts = judging.bench.file({"doc_id": "d7", "text": "The whole text."})
+    texts = judging.bench.file(
+        {"doc_id": "d7", "text": "The whole text."}, {"doc_id": "d8", "text": " \n"}
+    )
     assert judging.qrels("bare", texts=[texts]).left_out == {NO_TEXT: 1}
     assert "The whole text." in judge_server.prompts[0]
     assert judging.qrels("bare").left_out == {NO_TEXT: 1}  # d7 has its grade, with a text or not

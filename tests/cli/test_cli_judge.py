@@ -134,3 +134,10 @@ def test_the_settings_of_the_bench_are_all_known(judging, judge_server):
         SETTINGS.format(url=judge_server.base_url)
         in (judging.bench.store.root / "crucible.toml").read_text()
     )
+
+
+def test_what_is_left_out_is_counted_by_reason_in_both_forms(crucible, judging):
+    judging.run("bare", result("q0", retrievals=[{"doc_id": "d8"}, {"doc_id": "d9"}]))
+    reason = "no text is known of the document: give --texts"
+    assert f"left out, 2: {reason}" in crucible("qrels", "judge", "bare").out
+    assert crucible("qrels", "judge", "bare", "--json").json["left_out"] == {reason: 2}

@@ -47,7 +47,7 @@ def document_pool(
     left_out: dict[tuple[Any, ...], str] = {}
     for item_id, doc_id in pairs.iter_rows():
         text = texts.get(doc_id) or seen.get((item_id, doc_id))
-        if not text:
+        if not (text and text.strip()):
             left_out[item_id, doc_id] = NO_TEXT
             continue
         question, must, should = items[item_id]

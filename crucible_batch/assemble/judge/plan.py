@@ -79,8 +79,8 @@ def plan_work(
     corrected = _corrected(snapshot, judgment, name)
     ask: dict[str, list[Task]] = defaultdict(list)
     known: list[tuple[Task, Reply]] = []
-    left_out = Counter(why for key, why in sorted(pool.left_out.items()) if key not in standing)
-    n_there, n_malformed = len(pool.left_out) - left_out.total(), 0
+    reasons = sorted(why for key, why in pool.left_out.items() if key not in standing)
+    n_there, n_malformed = len(pool.left_out) - len(reasons), 0
     for target in pool.targets:
         key = target.key
         hashed = text_sha256(canonical_json(judge.inputs(target.question)))
@@ -99,7 +99,11 @@ def plan_work(
         else:
             known.append((task, reply))
     return Work(
-        ask=ask, known=tuple(known), n_there=n_there, n_malformed=n_malformed, left_out=left_out
+        ask=ask,
+        known=tuple(known),
+        n_there=n_there,
+        n_malformed=n_malformed,
+        left_out=dict(Counter(reasons)),
     )
 
 

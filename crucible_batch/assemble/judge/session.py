@@ -21,6 +21,9 @@ from crucible_batch.store.journal import abandoned, discard
 
 Watch = Callable[[Standing], None]
 
+OFFLINE_BATCH = 50_000
+"""Rows of a commit of the offline judge."""
+
 
 def recover(workspace: Workspace) -> int:
     """Commit the verdicts that killed commands left in their journals; return how many."""
@@ -53,6 +56,7 @@ class Session:
         self._settings, self._options, self._watch = settings, options, watch
         self._groups = list(work.ask.values())
         self._journal: Journal | None = None
+        self._batch = settings.judge.commit_every
         self._pending: list[Record] = []
         self._rows = Counter[str]()
         self._failures = Counter[str]()
@@ -73,7 +77,8 @@ class Session:
             self._ask(self._judge)
 
     def _compare(self, judge: LexicalJudge) -> None:
-        """Judge offline. Nothing is paid for, so nothing needs a journal."""
+        """Judge offline. Nothing is paid for, so nothing needs a journal or a small batch."""
+        self._batch = OFFLINE_BATCH
         most = self._options.max_calls
         for number, tasks in enumerate(self._groups):
             if most is not None and number >= most:
@@ -106,7 +111,7 @@ class Session:
             self._failures[reply.raw or ""] += 1
         elif self._spent is not None:
             self._spent = None if reply.cost_usd is None else self._spent + reply.cost_usd
-        if len(self._pending) >= self._settings.judge.commit_every:
+        if len(self._pending) >= self._batch:
             self._commit()
         if self._watch is not None:
             self._watch(self._standing())
