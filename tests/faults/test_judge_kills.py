@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -111,3 +112,18 @@ def test_what_a_killed_judging_left_is_told_by_the_doctor(tmp_path, judge_server
     assert done.n_recovered == done.n_there == n_waiting > 0
     assert len(judging.rows("qrels")) == n_waiting
     assert done.cost_usd == 0.0
+
+
+def test_an_interrupted_judging_commits_what_was_answered(tmp_path, judge_server):
+    judging = filled(tmp_path / "s", judge_server)
+    judge_server.delay = 0.02
+    process = start(judging)
+    until = time.monotonic() + 120
+    while judge_server.n_requests < 20:
+        assert time.monotonic() < until
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert len(judging.rows("judge_calls")) >= 20 - CONCURRENCY
+    assert list(abandoned(judging.bench.store.workspace().layout)) == []
