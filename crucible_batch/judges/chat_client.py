@@ -133,7 +133,8 @@ class ChatClient:
             if isinstance(found, Completion):
                 return found
             if attempt >= self.endpoint.max_attempts:
-                raise UnansweredError(f"{found.why} (tried {attempt} times)")
+                tries = f" (tried {attempt} times)" if attempt > 1 else ""
+                raise UnansweredError(found.why + tries)
             await self._wait(found, attempt)
 
     async def _until_open(self) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -146,10 +144,10 @@ def test_retry_after_holds_for_every_call(ask, judge_server) -> None:
 
 
 def test_retry_after_may_be_a_date(ask, judge_server) -> None:
-    until = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=2)
-    assert ask.one(f"503:{format_datetime(until, usegmt=True)}").status == "ok"
+    ask.endpoint["max_wait_seconds"] = 10.0
+    assert ask.one("503:date+2").status == "ok"
     first, second = judge_server.times
-    assert second - first > 0.5
+    assert second - first >= 1.0  # a date has no fractions: it is one to two seconds ahead
 
 
 def test_a_retry_after_that_cannot_be_read_is_an_ordinary_wait(ask, judge_server) -> None:
@@ -160,7 +158,7 @@ def test_a_retry_after_that_cannot_be_read_is_an_ordinary_wait(ask, judge_server
 def test_a_retry_after_beyond_all_patience_is_not_waited_for(ask, judge_server) -> None:
     began = time.monotonic()
     reply = ask.one("429:3600")
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 60
     assert reply.status == "failed"
     assert "to wait 3,600 seconds" in reply.raw
     assert judge_server.n_requests == 1
@@ -174,11 +172,12 @@ def test_waits_grow(ask, judge_server) -> None:
 
 
 def test_an_answer_that_takes_too_long_is_asked_for_again(ask, judge_server) -> None:
-    ask.endpoint["timeout_seconds"] = 0.4
-    assert ask.one("slow:1.2").status == "ok"
+    ask.endpoint["timeout_seconds"] = 1.5
+    assert ask.one("slow:2.5").status == "ok"
     assert judge_server.n_requests == 2
-    reply = ask.one(*["slow:0.8"] * 3)
-    assert (reply.status, reply.raw) == ("failed", "no answer within 0.4 seconds (tried 3 times)")
+    ask.endpoint["max_attempts"] = 1
+    reply = ask.one("slow:2.5")
+    assert (reply.status, reply.raw) == ("failed", "no answer within 1.5 seconds")
 
 
 def test_a_malformed_text_is_kept_and_not_asked_for_again(ask, judge_server) -> None:
@@ -213,7 +212,7 @@ def test_tokens_that_are_not_told_cost_nobody_knows_what(ask, judge_server) -> N
 
 
 def test_no_more_calls_than_allowed_are_under_way(ask, judge_server) -> None:
-    judge_server.delay = 0.1
+    judge_server.delay = 0.4
     assert len(ask(8, concurrency=3)) == 8
     assert judge_server.most_at_once == 3
 

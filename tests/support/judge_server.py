@@ -13,6 +13,8 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 from pytest_httpserver import HTTPServer
@@ -110,8 +112,16 @@ class JudgeServer:
             return Response(json.dumps(completion("x"))[:40], content_type="application/json")
         if kind == "body":
             return Response(value, content_type="application/json")
-        headers = {"Retry-After": value} if value else {}
+        headers = {"Retry-After": _moment(value)} if value else {}
         return Response('{"error": "no"}', status=int(kind), headers=headers)
+
+
+def _moment(value: str) -> str:
+    """A Retry-After as it stands, or `date+N`: the time in N seconds, in whole seconds."""
+    if not value.startswith("date+"):
+        return value
+    until = datetime.now(UTC) + timedelta(seconds=float(value.removeprefix("date+")))
+    return format_datetime(until.replace(microsecond=0), usegmt=True)
 
 
 def _json(body: dict[str, Any]) -> Response:
