@@ -169,7 +169,7 @@ def test_a_disk_that_comes_back_is_no_failure(server, tmp_path):
 def test_a_missing_input_is_told_once(server, tmp_path):
     from flows.nightly import nightly
 
-    nights = Nights(tmp_path)
+    nights = Nights(tmp_path, baseline="latest-succeeded")
     nights.inputs[0]["paths"] = ["absent.jsonl"]
     with pytest.raises(UsageError, match=r"absent\.jsonl does not exist"):
         nightly(nights.root, nights.config, "2026-05-01")

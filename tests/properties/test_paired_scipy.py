@@ -75,6 +75,6 @@ def test_p_of_a_yes_or_no_metric_is_the_binomial_test(values: list[int]) -> None
     wins, losses = values.count(1), values.count(-1)
     exact = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
     names = [f"q{k:03}" for k in range(len(values))]
-    row = paired_comparison(names, np.zeros(len(values)), values, n_resamples=10)
+    row = paired_comparison(names, np.zeros(len(values)), values, n_resamples=40)
     assert row.p_value == pytest.approx(exact, rel=1e-10)
     assert row.p_method == "exact"
