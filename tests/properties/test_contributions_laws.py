@@ -99,7 +99,7 @@ def explained(case: tuple[Run, Run, dict[str, dict[str, int]]]) -> tuple[pl.Data
 
 
 @given(CASES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20)
 def test_contributions_sum_to_the_difference_of_the_item(case):
     rows, differences = explained(case)
     sums = dict.fromkeys(differences, 0.0)
