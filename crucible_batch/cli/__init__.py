@@ -6,6 +6,7 @@ Importing this package is light: everything heavy is imported inside the command
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -16,11 +17,17 @@ INTERNAL = 70
 def main() -> None:
     """Run one command; exits with the codes of STATISTICS.md."""
     _open_closed_streams()
+    # Commands live as long as the process: no garbage is to be found while they are declared.
+    gc.disable()
+    from typer.main import get_command
+
     from crucible_batch.cli.app import app
     from crucible_batch.errors import CrucibleError
 
+    command = get_command(app)
+    gc.enable()
     try:
-        app(prog_name="crucible")
+        command(prog_name="crucible")
     except CrucibleError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
