@@ -22,9 +22,10 @@ def main() -> None:
     from typer.main import get_command
 
     from crucible_batch.cli.app import app
+    from crucible_batch.cli.outline import outline
     from crucible_batch.errors import CrucibleError
 
-    command = get_command(app)
+    command = get_command(outline(app) if sys.argv[1:] == ["--help"] else app)
     gc.enable()
     try:
         command(prog_name="crucible")

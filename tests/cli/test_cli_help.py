@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from crucible_batch.cli.app import app
+from crucible_batch.cli.outline import outline
 
 # Not pydantic: Typer itself imports it to parse the words of a command.
 HEAVY = (
@@ -105,3 +106,11 @@ def test_the_help_of_compare_names_every_facet_there_is():
     (facet,) = (p for p in ALL[("compare",)].params if "--slice" in p.opts)
     missing = [name for name in FACETS if name not in facet.help]
     assert missing == []
+
+
+def test_the_help_of_all_commands_is_that_of_the_whole_application():
+    def shown(made):
+        group = typer.main.get_command(made)
+        return group.get_help(group.make_context("crucible", [], resilient_parsing=True))
+
+    assert shown(outline(app)) == shown(app)
