@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,14 @@ from hypothesis import settings
 # A busy machine is no fault: speed is measured in tests/speed.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+# Tests say what they read from the environment: a terminal's or a job's own must not reach them,
+# be it in this process or in those they start.
+for name in [*os.environ]:
+    if name.startswith(("CRUCIBLE_", "PREFECT_", "POLARS_")) and "_SPEED_" not in name:
+        del os.environ[name]
+for name in ("COLUMNS", "LINES", "TERM", "NO_COLOR", "FORCE_COLOR", "UV_RUN_RECURSION_DEPTH"):
+    os.environ.pop(name, None)
 
 if TYPE_CHECKING:
     from judge_server import JudgeServer

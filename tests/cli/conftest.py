@@ -37,8 +37,6 @@ def crucible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., Done]:
     """Run `crucible …` in a folder of its own; no command may show a traceback."""
-    for name in ("CRUCIBLE_ROOT", "CRUCIBLE_WORKSPACE", "CRUCIBLE_TRACEBACK", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str | Path) -> Done:

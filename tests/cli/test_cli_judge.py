@@ -14,8 +14,6 @@ from crucible_batch.judges.prompts import prompt_version
 @pytest.fixture
 def judging(tmp_path, crucible, judge_server, monkeypatch) -> Judging:
     """A store with an unjudged run, which commands find because it is the current folder."""
-    for name in ("CRUCIBLE_JUDGE", "CRUCIBLE_JUDGE_URL", "CRUCIBLE_JUDGE_KEY"):
-        monkeypatch.delenv(name, raising=False)
     made = Judging(tmp_path, judge_server)
     made.golden()
     made.run("r", result("q0", "d1", "d2"), result("q1", "d1"))

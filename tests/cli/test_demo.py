@@ -103,8 +103,6 @@ def printed(monkeypatch, capsys, tmp_path):
         demo(root)
         return capsys.readouterr().out
 
-    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
-    monkeypatch.delenv("CRUCIBLE_WORKSPACE", raising=False)
     return run
 
 

@@ -18,7 +18,6 @@ def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PREFECT_HOME", str(home))
         patch.setenv("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")
-        patch.delenv("PREFECT_API_URL", raising=False)
         yield home
 
 
