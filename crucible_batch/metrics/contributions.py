@@ -16,7 +16,7 @@ from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.metric import Metric
 from crucible_batch.metrics.ranking import ranked
 from crucible_batch.metrics.retrieval import KPI_K
-from crucible_batch.metrics.retrieval_terms import discounted, exponential, linear
+from crucible_batch.metrics.retrieval_terms import discounted, exponential, linear, ranks
 
 RESULT = ["item_id", "sample_index"]
 DOCUMENT = ["item_id", "doc_id"]
@@ -194,7 +194,7 @@ def _kinds(metrics: Mapping[str, Metric]) -> pl.DataFrame:
 
 def _discounted_gain(gains: Gains, gain: pl.Expr, k: int | None, inside: pl.Expr) -> pl.Expr:
     ideal = pl.col("ideal") if k is None else pl.col("ideal").list.head(k)
-    best = discounted(gains(ideal), ideal.list.eval(pl.int_range(1, pl.len() + 1)))
+    best = discounted(gains(ideal), ranks(ideal))
     is_gain = inside & (pl.col("grade") > 0)
     return pl.when(is_gain).then(gain / (pl.col("position") + 1).log(2) / best)
 

@@ -16,6 +16,10 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 """Spreads group numbers over 64 bits (2^64 divided by the golden ratio, made odd)."""
 
 
+_TABLE_SIZE = 1 << 20
+_TABLE_SHIFT = np.uint64(64 - 20)
+
+
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """Rankings of a bucket.
@@ -115,43 +119,73 @@ class _Pairs:
 def _match(rows: _Pairs, tables: list[_Pairs]) -> tuple[Ints, list[Ints]]:
     """Rows that repeat an earlier one (ascending), and the first row of every target, or -1.
 
-    One sort finds both, in a third of the time of a hash join: words of a hash and, in the lowest
-    bits, a place (rows first, then targets) bring equal pairs together. Equal hashes only propose;
-    the ids decide.
+    Few rows of a ranking are asked for or repeat, and a table of marks by the first bits of a hash
+    leaves out nearly all others. Hashes only propose; the ids decide.
     """
     targets = _Pairs(
         np.concatenate([table.group for table in tables] or [rows.group[:0]]),
         pl.concat([table.doc for table in tables] or [rows.doc[:0]]),
     )
-    n_rows, n_all = len(rows), len(rows) + len(targets)
+    words, asked = rows.hashes(), targets.hashes()
+    places = np.flatnonzero(_marks(words, asked)[words >> _TABLE_SHIFT])
+    row, target, others = _neighbours(words[places], asked)
+    row = places[row]
+    in_order = np.argsort(row)
+    row, target = row[in_order], target[in_order]
+    same = rows.at(row).equals(targets.at(target))
+    found = np.full(len(targets), -1, np.int64)
+    found[target[same]] = row[same]
+    some, more = others[others < len(places)], others[others >= len(places)] - len(places)
+    again = _match_exactly(rows.frame(places[some]), targets.frame(more), found)
+    ends = np.cumsum([len(table) for table in tables])
+    return again, np.split(found, ends[:-1]) if tables else []
+
+
+def _marks(words: Words, asked: Words) -> Flags:
+    """By the first bits of a hash: whether a row that has them is asked for or may repeat."""
+    marks = np.zeros(_TABLE_SIZE, np.bool_)
+    marks[asked >> _TABLE_SHIFT] = True
+    # Half of the bits sort in half of the time; rows that share them by chance are few.
+    halves = (words >> np.uint64(32)).astype(np.uint32)
+    halves.sort()
+    again = halves[1:][halves[1:] == halves[:-1]]
+    marks[again >> (_TABLE_SHIFT - np.uint64(32)).astype(np.uint32)] = True
+    return marks
+
+
+def _neighbours(words: Words, asked: Words) -> tuple[Ints, Ints, Ints]:
+    """Rows and their targets by equal hashes, and the places of all others that share a hash.
+
+    One sort of words, a hash with a place in its lowest bits (rows first, then targets), brings
+    equal pairs together, in a third of the time of a hash join.
+
+    Returns:
+        Rows and targets where a row and a target share a hash with nothing else; then, ascending,
+        places in the rows followed by the targets.
+    """
+    n_rows, n_all = len(words), len(words) + len(asked)
     low = np.uint64((1 << n_all.bit_length()) - 1)
-    words = np.concatenate([rows.hashes(), targets.hashes()])
+    words = np.concatenate([words, asked])
     words &= ~low
     words |= np.arange(n_all, dtype=np.uint64)
     words.sort()
     # Neighbours with one hash differ in the lowest bits only.
     left = np.flatnonzero((words[1:] ^ words[:-1]) <= low)
     first, second = (words[left] & low).astype(np.int64), (words[left + 1] & low).astype(np.int64)
-    # Nearly always a row and its target, and nothing else.
     simple = (first < n_rows) & (second >= n_rows)
     crowd = np.flatnonzero(left[1:] == left[:-1] + 1)
     simple[crowd] = simple[crowd + 1] = False
-    row, target = first[simple], second[simple] - n_rows
-    in_order = np.argsort(row)
-    row, target = row[in_order], target[in_order]
-    same = rows.at(row).equals(targets.at(target))
-    found = np.full(len(targets), -1, np.int64)
-    found[target[same]] = row[same]
-    others = np.union1d(first[~simple], second[~simple])
-    again = _match_exactly(rows, targets, others, found) if len(others) else others
-    ends = np.cumsum([len(table) for table in tables])
-    return again, np.split(found, ends[:-1]) if tables else []
+    others = np.sort(np.concatenate([first[~simple], second[~simple]]))
+    once = np.diff(others, prepend=-1) > 0
+    return first[simple], second[simple] - n_rows, others[once]
 
 
-def _match_exactly(rows: _Pairs, targets: _Pairs, places: Ints, found: Ints) -> Ints:
-    """Decide the pairs at `places` by their ids: write to `found`, return the rows that repeat."""
-    own = rows.frame(places[places < len(rows)])
-    asked = targets.frame(places[places >= len(rows)] - len(rows))
+def _match_exactly(own: pl.DataFrame, asked: pl.DataFrame, found: Ints) -> Ints:
+    """Decide pairs (`group`, `doc`, `place`) by their ids.
+
+    Returns:
+        The rows that repeat; the first row of each target is written to `found`.
+    """
     first = own.unique(["group", "doc"], keep="first", maintain_order=True)
     # A target may stand in two tables, so it is joined to its row, not the row to it.
     hits = asked.join(first, on=["group", "doc"], suffix="_of_row")
