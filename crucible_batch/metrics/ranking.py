@@ -135,8 +135,10 @@ def _match(rows: _Pairs, tables: list[_Pairs]) -> tuple[Ints, list[Ints]]:
     same = rows.at(row).equals(targets.at(target))
     found = np.full(len(targets), -1, np.int64)
     found[target[same]] = row[same]
-    some, more = others[others < len(places)], others[others >= len(places)] - len(places)
-    again = _match_exactly(rows.frame(places[some]), targets.frame(more), found)
+    again = others
+    if len(others):
+        some, more = others[others < len(places)], others[others >= len(places)] - len(places)
+        again = _match_exactly(rows.frame(places[some]), targets.frame(more), found)
     ends = np.cumsum([len(table) for table in tables])
     return again, np.split(found, ends[:-1]) if tables else []
 
