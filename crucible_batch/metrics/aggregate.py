@@ -110,22 +110,16 @@ def aggregate(
         ContractError: The scores of a metric are not those of the expected results.
     """
     declared = {metric.name: metric for metric in metrics}
-    parts = [
-        aggregate_column(
-            declared[str(name)],
-            column_of(str(name), frame, grid),
-            grid,
-            interval=interval,
-            label=label,
-        )
-        for (name,), frame in _by_metric(scores, declared)
-    ]
-    return pl.concat([_table([]), *parts]).sort("slice_by", "slice", "metric")
+    rows: list[Row] = []
+    for (name,), frame in _by_metric(scores, declared):
+        column = column_of(str(name), frame, grid)
+        rows += rows_of_column(declared[str(name)], column, grid, interval=interval, label=label)
+    return table_of(rows)
 
 
-def aggregate_column(
+def rows_of_column(
     metric: Metric, column: Column, grid: Grid, *, interval: IntervalOf, label: LabelOf
-) -> pl.DataFrame:
+) -> list[Row]:
     """Average one metric over every slice; see `aggregate`."""
     rows: list[Row] = []
     done: dict[tuple[bytes, bool], Row] = {}
@@ -135,7 +129,7 @@ def aggregate_column(
         if same not in done:
             done[same] = _mean_row(metric, column, grid, name, interval, label)
         rows.append(done[same]._replace(slice_by=name[0], slice=name[1]))
-    return _table(rows)
+    return rows
 
 
 def aggregate_run_metrics(
@@ -179,7 +173,7 @@ def aggregate_run_metrics(
                 units = grid.units[items]
                 done[same] = _row(metric, name, standing[items], units, label, mean=mean)
             rows.append(done[same]._replace(slice_by=name[0], slice=name[1]))
-    return _table(rows)
+    return table_of(rows)
 
 
 def _by_metric(
@@ -293,7 +287,7 @@ def _row(
     )
 
 
-def _table(rows: list[Row]) -> pl.DataFrame:
+def table_of(rows: list[Row]) -> pl.DataFrame:
     """Rows as a frame, sorted by slice and metric."""
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     return frame.sort("slice_by", "slice", "metric")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -97,16 +98,30 @@ class Snapshot:
         """Return the numbers of the commits that hold rows of a table, of a subject and part."""
         if subject is None:
             return tuple(s for s, folder in self.folders.items() if table in folder.tables)
-        rows = self.rows.filter(pl.col("subject") == subject)
-        if part is not None:
-            rows = rows.filter(pl.col("part") == part)
-        return tuple(s for s in rows["seq"].to_list() if table in self.folders[s].tables)
+        return tuple(
+            seq
+            for seq, of_part in self._parts_of.get(subject, ())
+            if part in {None, of_part} and table in self.folders[seq].tables
+        )
+
+    @cached_property
+    def _parts_of(self) -> Mapping[str, list[tuple[int, str | None]]]:
+        """Number and part of every commit of a subject, oldest first."""
+        found: dict[str, list[tuple[int, str | None]]] = {}
+        for seq, subject, part in (
+            self.rows.select("seq", "subject", "part").sort("seq").iter_rows()
+        ):
+            if subject is not None:
+                found.setdefault(subject, []).append((seq, part))
+        return found
 
     def parts(self, table: str, subject: str) -> tuple[str | None, ...]:
         """Return the parts of a subject that were loaded into a bulk table, oldest first."""
-        seqs = self.commits_with(table, subject=subject)
-        found = self.rows.filter(pl.col("seq").is_in(seqs)).sort("seq")
-        return tuple(found["part"].to_list())
+        return tuple(
+            part
+            for seq, part in self._parts_of.get(subject, ())
+            if table in self.folders[seq].tables
+        )
 
     def paths(self, table: str, *, subject: str | None = None) -> tuple[Path, ...]:
         """Return the files of a lake table, oldest first."""

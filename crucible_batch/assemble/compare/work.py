@@ -40,6 +40,8 @@ from crucible_batch.stats.comparison import Settings as HowToTest
 from crucible_batch.stats.paired import paired_many
 from crucible_batch.store import Snapshot, combined_hash
 
+Floats = NDArray[np.float64]
+
 COMPARISONS, ITEMS = TABLES["comparisons"], TABLES["comparison_items"]
 
 
@@ -266,24 +268,38 @@ class Work:
         their difference, ln(candidate / baseline) for a metric on the log scale.
         """
         both = self.matched.is_paired.to_numpy()
-        parts = []
-        for name, one in self.values.items():
-            is_paired, delta = item_deltas(one, both)
-            frame = pl.DataFrame(
-                {
-                    "item_id": self.matched.items.filter(pl.Series(is_paired)),
-                    "baseline": one.baseline[is_paired],
-                    "candidate": one.candidate[is_paired],
-                    "delta": delta,
-                }
-            ).with_columns(
-                workspace_id=pl.lit(self.baseline.row["workspace_id"]),
-                comparison_id=pl.lit(self.comparison_id),
-                metric=pl.lit(name),
-            )
-            ordered = frame.sort(pl.col("delta").abs(), "item_id", descending=[True, False])
-            parts.append(ordered.with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64)))
-        return pl.concat(parts).select(ITEMS.names)
+        by_id = self.matched.items.rank("ordinal").to_numpy()
+        parts = [
+            _largest_first(*item_deltas(one, both), one, by_id) for one in self.values.values()
+        ]
+        places, ranks, *numbers = (np.concatenate(column) for column in zip(*parts, strict=True))
+        lengths = [len(part[0]) for part in parts]
+        rows = pl.DataFrame(
+            {
+                "item_id": self.matched.items.gather(pl.Series(places)),
+                "rank": ranks,
+                **dict(zip(("baseline", "candidate", "delta"), numbers, strict=True)),
+                "metric": pl.Series(list(self.values)).gather(
+                    pl.Series(np.repeat(np.arange(len(parts)), lengths))
+                ),
+            }
+        )
+        constants = {
+            "workspace_id": pl.lit(self.baseline.row["workspace_id"]),
+            "comparison_id": pl.lit(self.comparison_id),
+        }
+        return rows.with_columns(**constants).select(ITEMS.names)
+
+
+def _largest_first(
+    is_paired: NDArray[np.bool_], delta: Floats, values: MetricValues, by_id: NDArray[np.uint32]
+) -> tuple[NDArray[np.intp], NDArray[np.int64], Floats, Floats, Floats]:
+    """Places of the paired items, rank, baseline, candidate and delta: the largest delta first."""
+    places = np.flatnonzero(is_paired)
+    order = np.lexsort((by_id[places], -np.abs(delta)))
+    places = places[order]
+    ranks = np.arange(1, len(places) + 1)
+    return places, ranks, values.baseline[places], values.candidate[places], delta[order]
 
 
 _TESTED = [field.name for field in fields(PairedComparison)]

@@ -9,7 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crucible_batch.assemble.evaluate.collect import Collection
-from crucible_batch.metrics.aggregate import Interval, aggregate_column, aggregate_run_metrics
+from crucible_batch.metrics.aggregate import (
+    Interval,
+    Row,
+    aggregate_run_metrics,
+    rows_of_column,
+    table_of,
+)
 from crucible_batch.metrics.companions import SCHEMA, Companions, beside, summarise
 from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.grid import Codes, Floats, Grid
@@ -44,22 +50,22 @@ def run_numbers(
     label, interval = _label(settings), _interval(settings)
     members = {name: _results_of(items, grid.samples_n) for name, items in grid.slices.items()}
 
-    def numbers(place: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-        metric = collection.metrics[place]
-        values, column = collection.values(place), collection.column(place, grid)
-        means = aggregate_column(metric, column, grid, interval=interval, label=label)
-        if metric.grain is not RANKING:
-            return means, None
-        return means, _beside(collection.companions, metric, values, members)
-
+    means: list[Row] = []
+    told: list[dict[str, object]] = []
     # One after the other: exact sums hold the interpreter, and threads would only take turns.
-    done = [numbers(place) for place in range(len(collection.metrics))]
-    parts = [means for means, _ in done]
-    told = pl.concat(rows for _, rows in done if rows is not None)
+    for place, metric in enumerate(collection.metrics):
+        values, column = collection.values(place), collection.column(place, grid)
+        means += rows_of_column(metric, column, grid, interval=interval, label=label)
+        if metric.grain is RANKING:
+            told += _beside(collection.companions, metric, values, members)
     outcomes = collection.outcomes
-    parts.append(aggregate_run_metrics(outcomes, run_metrics, grid, label=label))
-    parts.append(aggregate_run_metrics(outcomes, plugin_run_metrics, grid.overall(), label=label))
-    return pl.concat(parts).join(told, on=ON, how="left").sort(ON)
+    parts = [
+        table_of(means),
+        aggregate_run_metrics(outcomes, run_metrics, grid, label=label),
+        aggregate_run_metrics(outcomes, plugin_run_metrics, grid.overall(), label=label),
+    ]
+    beside_means = pl.DataFrame(told, schema={**dict.fromkeys(ON, pl.String()), **SCHEMA})
+    return pl.concat(parts).join(beside_means, on=ON, how="left").sort(ON)
 
 
 def _results_of(items: Codes, samples_n: int) -> Codes:
@@ -69,16 +75,17 @@ def _results_of(items: Codes, samples_n: int) -> Codes:
 
 def _beside(
     companions: Companions, metric: Metric, values: Floats, members: Mapping[Slice, Codes]
-) -> pl.DataFrame:
+) -> list[dict[str, object]]:
     """Companions of one metric in every slice."""
-    rows, done = [], {}
+    rows: list[dict[str, object]] = []
+    done: dict[bytes, dict[str, float | int | None]] = {}
     for (slice_by, name), results in members.items():
         # Slices of the same items (a facet nobody uses) have the same numbers.
         same = results.tobytes()
         if same not in done:
             done[same] = summarise(beside(companions, metric, values, results))
         rows.append({"slice_by": slice_by, "slice": name, "metric": metric.name, **done[same]})
-    return pl.DataFrame(rows, schema={**dict.fromkeys(ON, pl.String()), **SCHEMA})
+    return rows
 
 
 def _label(settings: Settings) -> Callable[[int], str]:
