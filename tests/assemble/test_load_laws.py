@@ -25,6 +25,9 @@ ITEMS = ["q1", "q2", "q3", "q4", "unknown"]
 SAMPLES_N = 2
 HEADER = {"run": {"run_id": "r", "samples_n": SAMPLES_N, "started_at": "2026-01-01T00:00:00Z"}}
 
+SURE = {"item_id": "q3", "sample_index": 0, "answer": "sure", "confidence": None}
+"""A result that is always good: a load of which every result is bad is refused."""
+
 ranking = st.lists(
     st.fixed_dictionaries(
         {"doc_id": st.sampled_from(["d1", "d2", ""]), "score": st.sampled_from([0.5, 1, None])}
@@ -110,8 +113,7 @@ def distinct(rows):
 @FEW
 @given(st.lists(line, min_size=2, max_size=8).map(distinct), st.data())
 def test_order_and_split_over_files_do_not_matter(fresh, rows, data):
-    rows = [*rows, {"item_id": "q3", "sample_index": 0, "answer": "sure", "confidence": None}]
-    rows = distinct(rows)
+    rows = distinct([*rows, SURE])
     one, other = fresh(), fresh()
     first = one.run(one.lines("all.jsonl", HEADER, *rows))
     mixed = data.draw(st.permutations(rows))
@@ -130,9 +132,7 @@ def test_order_and_split_over_files_do_not_matter(fresh, rows, data):
 @FEW
 @given(st.lists(line, min_size=1, max_size=8).map(distinct))
 def test_jsonl_and_parquet_of_one_content_give_the_same_tables(fresh, rows):
-    rows = [row for row in rows if is_good(row)] or [
-        {"item_id": "q1", "sample_index": 0, "answer": "a", "confidence": None}
-    ]
+    rows = distinct([*filter(is_good, rows), SURE])
     nested, flat = fresh(), fresh()
     nested.run(nested.lines("r.jsonl", HEADER, *rows))
     children = [
