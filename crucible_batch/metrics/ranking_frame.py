@@ -17,6 +17,7 @@ import polars as pl
 
 from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.metric import Metric
+from crucible_batch.metrics.ranking import Ints
 from crucible_batch.metrics.ranking_facts import Unjudged, bucket_facts
 
 BUCKET_ROWS = 400_000
@@ -69,8 +70,8 @@ def ranking_frame(
         bucket_rows: About how many ranking rows are worked on at a time.
     """
     tables = [_by_group(t) for t in (rows, judged, required) if t is not None]
-    cuts = _cuts(results.height, tables[0]["group"], bucket_rows)
-    edges = [table["group"].search_sorted(pl.Series(cuts, dtype=pl.UInt32)) for table in tables]
+    bounds = cuts(_counts(results.height, tables[0]["group"]), bucket_rows)
+    edges = [table["group"].search_sorted(pl.Series(bounds, dtype=pl.UInt32)) for table in tables]
 
     def work(bucket: int) -> list[pl.DataFrame]:
         inside = [
@@ -78,8 +79,8 @@ def ranking_frame(
             for table, edge in zip(tables, edges, strict=True)
         ]
         return bucket_facts(
-            cuts[bucket],
-            cuts[bucket + 1],
+            bounds[bucket],
+            bounds[bucket + 1],
             *inside,
             relevant_at=relevant_at,
             columns=columns,
@@ -87,10 +88,10 @@ def ranking_frame(
         )
 
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
-        views = zip(*pool.map(work, range(len(cuts) - 1)), strict=True)
+        views = zip(*pool.map(work, range(len(bounds) - 1)), strict=True)
     best = unjudged.views if unjudged is not None else {}
     frame, *optimistic = (
-        _complete(results, pl.concat(view), read)
+        complete(results, pl.concat(view), read)
         for view, read in zip(views, [columns, *best.values()], strict=True)
     )
     return Rankings(frame=frame, optimistic=dict(zip(best, optimistic, strict=True)))
@@ -114,21 +115,31 @@ def _by_group(table: pl.DataFrame) -> pl.DataFrame:
     return table if table["group"].is_sorted() else table.sort("group")
 
 
-def _cuts(n_results: int, group: pl.Series, bucket_rows: int) -> list[int]:
-    """Result numbers at which buckets begin, and the end; at least one bucket."""
+def _counts(n_results: int, group: pl.Series) -> Ints:
+    """Ranking rows of every result."""
     runs = stretches(group)
     counts = np.zeros(n_results, np.int64)
     counts[runs["value"].to_numpy()] = runs["len"].to_numpy()
-    ends = np.cumsum(counts)
-    cuts = [0]
-    while cuts[-1] < n_results:
-        done = ends[cuts[-1] - 1] if cuts[-1] else 0
+    return counts
+
+
+def cuts(counts: Ints, bucket_rows: int) -> list[int]:
+    """Numbers of the results at which buckets begin, and the end; at least one bucket.
+
+    Args:
+        counts: Ranking rows of every result.
+        bucket_rows: About how many rows a bucket has.
+    """
+    ends, n_results = np.cumsum(counts), len(counts)
+    bounds = [0]
+    while bounds[-1] < n_results:
+        done = ends[bounds[-1] - 1] if bounds[-1] else 0
         step = int(np.searchsorted(ends, done + bucket_rows, side="right"))
-        cuts.append(max(cuts[-1] + 1, step))
-    return cuts if n_results else [0, 0]
+        bounds.append(max(bounds[-1] + 1, step))
+    return bounds if n_results else [0, 0]
 
 
-def _complete(results: pl.DataFrame, facts: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
+def complete(results: pl.DataFrame, facts: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
     """`results` with the asked columns; one that nothing speaks of takes the column's default."""
     asked = {name: column for name, column in RANKING.columns.items() if name in columns}
     absent = [

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from crucible_batch.errors import ContractError, UsageError, suggestion
-from crucible_batch.metrics.frames import RUN, check_values, open_table, read_table
-from crucible_batch.metrics.grades import (
-    Granularity,
-    check_granularity,
-    place,
-    read_qrels,
-    resolve,
-)
+from crucible_batch.errors import UsageError, suggestion
+from crucible_batch.metrics.grades import check_granularity, read_qrels
 from crucible_batch.metrics.metric import Metric
-from crucible_batch.metrics.ranking_frame import codes, columns_read, ranking_frame, stretches
+from crucible_batch.metrics.query_batches import Judgments, facts_of_queries, in_batches
+from crucible_batch.metrics.ranking_frame import columns_read
 from crucible_batch.metrics.retrieval import RELEVANT_AT, named
+from crucible_batch.metrics.run_rows import DUPLICATES, ORDERS, RunRows, refuse_repeats
 from crucible_batch.metrics.score import score
 
 log = logging.getLogger(__name__)
-
-ORDERS = ("score", "rank")
-DUPLICATES = ("first", "refuse")
 
 
 def retrieval_scores(
@@ -80,22 +70,19 @@ def retrieval_scores(
     if isinstance(relevant_at, bool) or not isinstance(relevant_at, int) or relevant_at < 1:
         raise UsageError(f"relevant_at is {relevant_at!r}", fix="Give a grade from 1 on.")
 
-    rows = _rows(run, level, order, duplicates, ignore_identical_ids=ignore_identical_ids)
-    judgments = read_qrels(qrels)
-    ranked, judged = stretches(rows["query_id"]), stretches(judgments["query_id"])
-    queries = _queries(ranked["value"], judged["value"])
-    rows = _coded(rows, ranked, queries)
-    # From here on a query is its place in `queries`.
-    placed = place(_coded(judgments, judged, queries).rename({"group": "query_id"}), None, level)
-    frame = ranking_frame(
-        _results(queries, codes(judged, queries), placed["query_id"], level),
-        rows,
-        resolve(placed).rename({"query_id": "group", "target": "doc"}),
+    ranked = RunRows.open(run, level, order, duplicates, ignore_identical_ids=ignore_identical_ids)
+    with ThreadPoolExecutor(1) as beside:
+        judged = beside.submit(lambda: Judgments.of(read_qrels(qrels), level))
+        rows = ranked.read()
+    frame = facts_of_queries(
+        in_batches(rows),
+        judged.result(),
         relevant_at=relevant_at,
-        columns={"n_dropped", *columns_read(asked)},
-    ).frame
+        columns={"n_dropped", "n_retrieved", *columns_read(asked)},
+    )
     if duplicates == "refuse" and frame["n_dropped"].sum():
-        _refuse_repeats(rows, queries)
+        refuse_repeats(rows)
+    _warn_of_strangers(frame)
     if trec_compat:
         frame = frame.filter(pl.col("n_qrels") > 0)
     scores = score({"ranking": frame}, asked, ["query_id"])
@@ -133,103 +120,12 @@ def _check_option(name: str, value: str, allowed: Sequence[str]) -> None:
         raise UsageError(f"{name} is {value!r}", fix=suggestion(str(value), allowed))
 
 
-def _rows(
-    run: Any, level: Granularity, order: str, duplicates: str, *, ignore_identical_ids: bool
-) -> pl.DataFrame:
-    """The run as `query_id`, `doc`, `order` (larger is better)."""
-    frame, value = _ordered_run(run, order, chunks=level == "chunk" or duplicates == "refuse")
-    if ignore_identical_ids:
-        frame = frame.filter(pl.col("doc_id") != pl.col("query_id"))
-    target = pl.col("doc_id")
-    if level == "chunk":
-        if "chunk_id" not in frame.columns:
-            raise ContractError(
-                "run has no column chunk_id, which granularity='chunk' ranks",
-                fix="Add chunk_id, or score documents.",
-            )
-        target = pl.coalesce("chunk_id", pl.concat_str(pl.lit("doc:"), "doc_id"))
-    elif "chunk_id" in frame.columns:
-        frame = _refuse_repeated_chunks(frame, value)
-    return frame.select("query_id", doc=target, order=value)
-
-
-def _ordered_run(run: Any, order: str, *, chunks: bool) -> tuple[pl.DataFrame, pl.Expr]:
-    """The run, and what it is ordered by: scores when there are any, else ranks."""
-    lazy = open_table(run, RUN, "run")
-    there = lazy.collect_schema().names()
-    candidates = [name for name in ORDERS if name in there and order in {"score", name}]
-    if not candidates:
-        raise ContractError(
-            f"run has no column {' or '.join(ORDERS) if order == 'score' else order}",
-            fix="Say how documents are ordered: a score (higher is better) or a rank (from 1).",
-        )
-    wanted = {"query_id", "doc_id", *({"chunk_id"} if chunks else ())}
-    by = candidates[0]
-    frame = read_table(lazy, RUN, "run", wanted=wanted | {by})
-    if len(candidates) > 1 and frame.height and frame[by].null_count() == frame.height:
-        by = candidates[1]
-        frame = read_table(lazy, RUN, "run", wanted=wanted | {by})
-    field = next(field for field in RUN if field.name == by)
-    check_values(frame[by], replace(field, nullable=False), "run")
-    return frame, pl.col("score") if by == "score" else -pl.col("rank").cast(pl.Float64)
-
-
-def _refuse_repeated_chunks(frame: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
-    """Refuse a chunk that a query ranks twice; several chunks of a document are no repeat.
-
-    Returns:
-        The best chunk of every document.
-    """
-    key = ["query_id", "doc_id", "chunk_id"]
-    repeats = frame.filter(pl.struct(key).is_first_distinct().not_())
-    if repeats.height:
-        raise ContractError(
-            f"run has {repeats.height:,} duplicate ({', '.join(key)})",
-            problems=[str(row) for row in repeats.select(key).iter_rows()],
-            fix='Leave the repeats out, or pass duplicates="first" to keep the best-ranked one.',
-        )
-    return frame.group_by(key[:2]).agg(pl.all().get(value.arg_max()))
-
-
-def _queries(ranked: pl.Series, judged: pl.Series) -> pl.Series:
-    """Every query of the run or the judgments, once, in order of first appearance."""
-    ranked, judged = ranked.unique(maintain_order=True), judged.unique(maintain_order=True)
+def _warn_of_strangers(frame: pl.DataFrame) -> None:
+    """Say that no query is both ranked and judged: ids that differ look like a run of zeros."""
+    ranked, judged = (frame.filter(pl.col(n) > 0)["query_id"] for n in ("n_retrieved", "n_qrels"))
     if len(ranked) and len(judged) and not ranked.is_in(judged.implode()).any():
-        # Ids that differ throughout look like a run of zeros.
         log.warning(
             "run and qrels share no query_id (run has %r, qrels has %r): all queries score 0",
             ranked[0],
             judged[0],
         )
-    return pl.concat([ranked, judged]).unique(maintain_order=True).alias("query_id")
-
-
-def _coded(rows: pl.DataFrame, runs: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
-    """Replace query_id, whose stretches are `runs`, by `group`, its place in `queries`."""
-    group = pl.Series(codes(runs, queries).view(np.uint32))
-    return rows.select(pl.exclude("query_id"), group=group)
-
-
-def _results(
-    queries: pl.Series, judged: npt.NDArray[np.int32], placed: pl.Series, level: Granularity
-) -> pl.DataFrame:
-    """How many judgments each query has: query_id, n_qrels, n_placed."""
-    n_placed = np.bincount(placed.to_numpy(), minlength=len(queries))
-    # Judgments of documents say nothing about chunks: such a query has none.
-    n_qrels = n_placed if level == "chunk" else np.bincount(judged, minlength=len(queries))
-    return pl.DataFrame(
-        {"query_id": queries, "n_qrels": n_qrels, "n_placed": n_placed},
-        schema_overrides={"n_qrels": pl.Int64, "n_placed": pl.Int64},
-    )
-
-
-def _refuse_repeats(rows: pl.DataFrame, queries: pl.Series) -> None:
-    """Name the documents that a query ranks twice."""
-    pairs = rows.filter(pl.struct("group", "doc").is_first_distinct().not_())
-    raise ContractError(
-        f"run has {pairs.height:,} duplicate (query_id, doc_id)",
-        problems=[
-            str(pair) for pair in zip(queries.gather(pairs["group"]), pairs["doc"], strict=True)
-        ],
-        fix='Leave the repeats out, or pass duplicates="first" to keep the best-ranked one.',
-    )

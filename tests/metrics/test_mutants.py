@@ -10,9 +10,8 @@ import pytest
 from textbook_retrieval import Judged, Scored, mismatches
 
 from crucible_batch.errors import ContractError
-from crucible_batch.metrics import ranking_frame, retrieval, retrieval_scores, retrieval_terms
+from crucible_batch.metrics import query_batches, ranking_facts, retrieval, retrieval_terms
 from crucible_batch.metrics.ranking_facts import Unjudged
-from crucible_batch.metrics.ranking_frame import Rankings
 
 LEVEL = 2
 CUT = ["precision_at_3", "recall_at_3", "average_precision_at_3", "ndcg_at_3", "judged_at_3"]
@@ -57,21 +56,18 @@ def wrong_discount(gains: pl.Expr, positions: pl.Expr) -> pl.Expr:
     return (gains / positions.list.eval((pl.element() + 2).log(2))).list.sum()
 
 
-def unjudged_as_relevant(*tables: pl.DataFrame, **options: Any) -> Rankings:
-    best = ranking_frame.ranking_frame(
-        *tables, **options, unjudged=Unjudged(3, {None: options["columns"]})
-    )
-    return Rankings(frame=best.optimistic[None], optimistic={})
+def unjudged_as_relevant(*given: Any, **options: Any) -> list[pl.DataFrame]:
+    best = Unjudged(3, {None: options["columns"]})
+    return ranking_facts.bucket_facts(*given, **options | {"unjudged": best})[1:]
 
 
-def threshold_one_too_low(*tables: pl.DataFrame, **options: Any) -> Rankings:
-    return ranking_frame.ranking_frame(*tables, **options | {"relevant_at": LEVEL - 1})
+def threshold_one_too_low(*given: Any, **options: Any) -> list[pl.DataFrame]:
+    return ranking_facts.bucket_facts(*given, **options | {"relevant_at": LEVEL - 1})
 
 
-def ideal_of_the_retrieved(*tables: pl.DataFrame, **options: Any) -> Rankings:
-    right = ranking_frame.ranking_frame(*tables, **options).frame
-    wrong = right.with_columns(ideal=pl.col("found_grades").list.sort(descending=True))
-    return Rankings(frame=wrong, optimistic={})
+def ideal_of_the_retrieved(*given: Any, **options: Any) -> list[pl.DataFrame]:
+    (right,) = ranking_facts.bucket_facts(*given, **options)
+    return [right.with_columns(ideal=pl.col("found_grades").list.sort(descending=True))]
 
 
 MUTANTS: dict[str, tuple[tuple[Any, ...], str, Any, list[str]]] = {
@@ -79,11 +75,11 @@ MUTANTS: dict[str, tuple[tuple[Any, ...], str, Any, list[str]]] = {
     "k + 1": ((retrieval, retrieval_terms), "in_top", one_more_at_the_cut, CUT),
     # Metrics of the whole list are built on import, before a mutant can be planted in a formula.
     "wrong discount": ((retrieval_terms,), "discounted", wrong_discount, GAIN_AT_K),
-    "unjudged as relevant": ((retrieval_scores,), "ranking_frame", unjudged_as_relevant, BINARY),
-    "threshold 1 for 2": ((retrieval_scores,), "ranking_frame", threshold_one_too_low, BINARY),
+    "unjudged as relevant": ((query_batches,), "bucket_facts", unjudged_as_relevant, BINARY),
+    "threshold 1 for 2": ((query_batches,), "bucket_facts", threshold_one_too_low, BINARY),
     "ideal over retrieved only": (
-        (retrieval_scores,),
-        "ranking_frame",
+        (query_batches,),
+        "bucket_facts",
         ideal_of_the_retrieved,
         GAIN,
     ),

@@ -3,7 +3,6 @@ from __future__ import annotations
 import itertools
 import logging
 import random
-from functools import partial
 from typing import Any
 
 import duckdb
@@ -13,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from crucible_batch.errors import ContractError, UnknownNameError, UsageError
-from crucible_batch.metrics.ranking_frame import ranking_frame
 from crucible_batch.metrics.retrieval_scores import retrieval_scores
 
 RUN = pl.DataFrame(
@@ -366,8 +364,7 @@ def test_no_shared_query_is_said_aloud(caplog: pytest.LogCaptureFixture) -> None
 def test_one_bucket_or_many_give_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["ndcg@3", "mrr", "bpref", "judged@2", "n_retrieved"]
     reference = retrieval_scores(RUN, QRELS, names)
-    tiny = partial(ranking_frame, bucket_rows=1)
-    monkeypatch.setattr("crucible_batch.metrics.retrieval_scores.ranking_frame", tiny)
+    monkeypatch.setattr("crucible_batch.metrics.query_batches.BUCKET_ROWS", 1)
     assert retrieval_scores(RUN, QRELS, names).equals(reference)
 
 

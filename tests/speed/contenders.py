@@ -3,7 +3,8 @@
 python tests/speed/contenders.py NAME FOLDER
 
 Time runs from the first byte read to per-query values of nDCG@10, recall@10, P@10, RR and hit@10
-(relevant at 2), imports excluded. Peak memory is that of the process.
+(relevant at 2), imports excluded, as are the means that show that all computed the same. Peak
+memory is that of the process.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ import polars as pl
 
 NAMES = ("ndcg_at_10", "recall_at_10", "precision_at_10", "mrr", "hit_at_10")
 Means = dict[str, float]
+Scored = Callable[[], Means]
+"""Values are there; means of them on demand."""
 
 
-def crucible(folder: Path, run: str = "run.parquet", **options: str) -> Callable[[], Means]:
+def crucible(folder: Path, run: str = "run.parquet", **options: str) -> Callable[[], Scored]:
     from crucible_batch.metrics.retrieval_scores import retrieval_scores
 
-    def score() -> Means:
+    def score() -> Scored:
         scores = retrieval_scores(
             pl.scan_parquet(folder / run),
             pl.scan_parquet(folder / "qrels.parquet"),
@@ -35,33 +38,33 @@ def crucible(folder: Path, run: str = "run.parquet", **options: str) -> Callable
             trec_compat=True,
             **options,
         )
-        return dict(scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
+        return lambda: dict(scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
 
     return score
 
 
-def crucible_rank(folder: Path) -> Callable[[], Means]:
+def crucible_rank(folder: Path) -> Callable[[], Scored]:
     return crucible(folder, order="rank")
 
 
-def crucible_shuffled(folder: Path) -> Callable[[], Means]:
+def crucible_shuffled(folder: Path) -> Callable[[], Scored]:
     return crucible(folder, "shuffled.parquet")
 
 
-def _evaluate(run: dict[str, dict[str, float]], qrels: dict[str, dict[str, int]]) -> Means:
+def _evaluate(run: dict[str, dict[str, float]], qrels: dict[str, dict[str, int]]) -> Scored:
     import pytrec_eval
 
     measures = ("ndcg_cut_10", "recall_10", "P_10", "recip_rank", "success_10")
     asked = {"ndcg_cut.10", "recall.10", "P.10", "recip_rank", "success.10"}
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, asked, relevance_level=2)
     found = evaluator.evaluate(run)
-    return {
+    return lambda: {
         ours: sum(values[theirs] for values in found.values()) / len(found)
         for ours, theirs in zip(NAMES, measures, strict=True)
     }
 
 
-def pytrec_eval_pickle(folder: Path) -> Callable[[], Means]:
+def pytrec_eval_pickle(folder: Path) -> Callable[[], Scored]:
     import pytrec_eval  # noqa: F401
 
     return lambda: _evaluate(
@@ -70,7 +73,7 @@ def pytrec_eval_pickle(folder: Path) -> Callable[[], Means]:
     )
 
 
-def pytrec_eval_parquet(folder: Path) -> Callable[[], Means]:
+def pytrec_eval_parquet(folder: Path) -> Callable[[], Scored]:
     import pytrec_eval  # noqa: F401
 
     def nested(name: str, value: str) -> dict[str, dict[str, float]]:
@@ -81,38 +84,39 @@ def pytrec_eval_parquet(folder: Path) -> Callable[[], Means]:
     return lambda: _evaluate(nested("run.parquet", "score"), nested("qrels.parquet", "grade"))
 
 
-def pytrec_eval_trec(folder: Path) -> Callable[[], Means]:
+def pytrec_eval_trec(folder: Path) -> Callable[[], Scored]:
     import pytrec_eval
 
-    def score() -> Means:
+    def score() -> Scored:
         with (folder / "run.trec").open() as run, (folder / "qrels.txt").open() as qrels:
             return _evaluate(pytrec_eval.parse_run(run), pytrec_eval.parse_qrel(qrels))
 
     return score
 
 
-def crucible_score(folder: Path) -> Callable[[], Means]:
+def crucible_score(folder: Path) -> Callable[[], Scored]:
     """`crucible score`: every metric, slices, companions, marts; `folder` holds a loaded store."""
     from crucible_batch.cli import main
 
     workspace = folder / "store" / "default"
 
-    def score() -> Means:
+    def score() -> Scored:
         for derived in ("marts", "variants"):
             shutil.rmtree(workspace / derived, ignore_errors=True)
         sys.argv = ["crucible", "--root", str(folder / "store"), "score", "big"]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
             main()
-        rows = pl.read_parquet(
-            folder / "store" / "default" / "marts" / "run_metrics" / "big.parquet"
-        )
-        overall = rows.filter(pl.col("slice_by") == "all", pl.col("metric").is_in(NAMES))
-        return dict(overall.select("metric", "mean").iter_rows())
+        return overall
+
+    def overall() -> Means:
+        rows = pl.read_parquet(workspace / "marts" / "run_metrics" / "big.parquet")
+        rows = rows.filter(pl.col("slice_by") == "all", pl.col("metric").is_in(NAMES))
+        return dict(rows.select("metric", "mean").iter_rows())
 
     return score
 
 
-def ranx(folder: Path) -> Callable[[], Means]:
+def ranx(folder: Path) -> Callable[[], Scored]:
     import pandas as pd
     from ranx import Qrels, Run, evaluate
 
@@ -121,33 +125,37 @@ def ranx(folder: Path) -> Callable[[], Means]:
     few = {f"q{n}": {"a": 1.0, "b": 0.5} for n in range(12)}
     evaluate(Qrels({q: {"a": 2} for q in few}), Run(few), list(names), return_mean=False)
 
-    def score() -> Means:
+    def score() -> Scored:
         frames = [pd.read_parquet(folder / name) for name in ("qrels.parquet", "run.parquet")]
         ids = ["query_id", "doc_id"]
         frames = [frame.astype(dict.fromkeys(ids, object)) for frame in frames]
         qrels = Qrels.from_df(frames[0], "query_id", "doc_id", "grade")
         run = Run.from_df(frames[1], "query_id", "doc_id", "score")
         found = evaluate(qrels, run, list(names), return_mean=False)
-        return {
+        return lambda: {
             ours: float(found[theirs].mean()) for ours, theirs in zip(NAMES, names, strict=True)
         }
 
     return score
 
 
-def ir_measures(folder: Path) -> Callable[[], Means]:
+def ir_measures(folder: Path) -> Callable[[], Scored]:
     import ir_measures as irm
     from ir_measures import RR, P, R, Success, nDCG
 
     asked = (nDCG @ 10, R(rel=2) @ 10, P(rel=2) @ 10, RR(rel=2), Success(rel=2) @ 10)
 
-    def score() -> Means:
+    def score() -> Scored:
         run = pickle.loads((folder / "run.pickle").read_bytes())
         qrels = pickle.loads((folder / "qrels.pickle").read_bytes())
+        values = list(irm.iter_calc(asked, qrels, run))
+        return lambda: means(values, len(qrels))
+
+    def means(values: list[irm.measures.Metric], n_queries: int) -> Means:
         sums = dict.fromkeys(asked, 0.0)
-        for value in irm.iter_calc(asked, qrels, run):
+        for value in values:
             sums[value.measure] += value.value
-        return {ours: sums[m] / len(qrels) for ours, m in zip(NAMES, asked, strict=True)}
+        return {ours: sums[m] / n_queries for ours, m in zip(NAMES, asked, strict=True)}
 
     return score
 
@@ -183,7 +191,7 @@ def main() -> None:
         "seconds": time.perf_counter() - before,
         "cpu": time.process_time() - cpu,
         "peak_mb": peak_mb(),
-        "means": means,
+        "means": means(),
     }
     sys.stdout.write(json.dumps(report) + "\n")
 

@@ -1,0 +1,199 @@
+"""A run and its judgments, from rows to one row of facts per query, a batch of queries at a time.
+
+What can be made of a batch alone is made there, beside other batches: columns of the whole run
+take memory that is not in the cache, and one core's time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from crucible_batch.metrics.grades import Granularity, place, resolve
+from crucible_batch.metrics.ranking import Ints
+from crucible_batch.metrics.ranking_facts import bucket_facts
+from crucible_batch.metrics.ranking_frame import BUCKET_ROWS, codes, complete, cuts, stretches
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rankings of some queries, none of them in another batch.
+
+    Attributes:
+        queries: Their ids, each once.
+        lengths: Rows of each.
+        rows: `doc`, `order` (larger is better), by query.
+    """
+
+    queries: pl.Series
+    lengths: Ints
+    rows: pl.DataFrame
+
+    def numbered(self, first: int) -> pl.DataFrame:
+        """The rows with `group`, the number of their query, counted from `first`."""
+        numbers = np.arange(first, first + len(self.queries), dtype=np.uint32)
+        return self.rows.with_columns(group=np.repeat(numbers, self.lengths))
+
+
+def in_batches(frame: pl.DataFrame) -> Iterator[Batch]:
+    """Cut rows in memory, in any order, into batches.
+
+    Args:
+        frame: `query_id`, `doc`, `order`.
+    """
+    runs = stretches(frame["query_id"])
+    rows, queries, lengths = frame.drop("query_id"), runs["value"], runs["len"].to_numpy()
+    if queries.n_unique() < len(queries):
+        queries = queries.unique(maintain_order=True)
+        code = codes(runs, queries)
+        rows = rows.with_columns(code=code).sort("code").drop("code")
+        lengths = np.bincount(code, minlength=len(queries))
+    edges = cuts(lengths, BUCKET_ROWS)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    for start, stop in itertools.pairwise(edges):
+        inside = rows[int(ends[start]) : int(ends[stop])]
+        yield Batch(queries[start:stop], lengths[start:stop], inside)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """Effective grades by query.
+
+    Attributes:
+        queries: Every query with judgments, once; each has a `place` here.
+        n_qrels: Judgments of each, of any kind.
+        n_placed: Those that have a target of the granularity.
+        rows: `doc`, `grade`, `source`, by place.
+        lengths: Rows of each.
+        begins: The first row of each.
+    """
+
+    queries: pl.Series
+    n_qrels: Ints
+    n_placed: Ints
+    rows: pl.DataFrame
+    lengths: Ints
+    begins: Ints
+
+    @classmethod
+    def of(cls, qrels: pl.DataFrame, level: Granularity) -> Judgments:
+        """Resolve the judgments of `read_qrels`."""
+        runs = stretches(qrels["query_id"])
+        queries = runs["value"].unique(maintain_order=True)
+        code = codes(runs, queries)
+        # From here on a query is its place.
+        placed = place(qrels.with_columns(query_id=code), None, level)
+        rows = resolve(placed)
+        if not rows["query_id"].is_sorted():
+            rows = rows.sort("query_id")
+        n = len(queries)
+        n_placed = np.bincount(placed["query_id"].to_numpy(), minlength=n)
+        lengths = np.bincount(rows["query_id"].to_numpy(), minlength=n)
+        return cls(
+            queries=queries,
+            # Judgments of documents say nothing about chunks: such a query has none.
+            n_qrels=n_placed if level == "chunk" else np.bincount(code, minlength=n),
+            n_placed=n_placed,
+            rows=rows.select("grade", "source", doc="target"),
+            lengths=lengths,
+            begins=np.cumsum(lengths) - lengths,
+        )
+
+    def places(self, queries: pl.Series, likely: int) -> Ints:
+        """The place of each query, -1 for one without judgments.
+
+        Args:
+            queries: Their ids.
+            likely: Where they stand if run and judgments list queries in one order, as they
+                mostly do: then nothing is looked up.
+        """
+        if self.queries[likely : likely + len(queries)].equals(queries):
+            return np.arange(likely, likely + len(queries))
+        known = pl.DataFrame({"query": self.queries}).with_row_index("place")
+        asked = pl.DataFrame({"query": queries})
+        found = asked.join(known, on="query", how="left", maintain_order="left")["place"]
+        return found.cast(pl.Int64).fill_null(-1).to_numpy()
+
+    def at(self, places: Ints, first_group: int) -> pl.DataFrame:
+        """`group`, `doc`, `grade`, `source` of the queries at `places`, numbered from a group."""
+        lengths, begins = _at(self.lengths, places), _at(self.begins, places)
+        ends = np.cumsum(lengths)
+        group = np.arange(first_group, first_group + len(places), dtype=np.uint32)
+        if len(places) and places[0] >= 0 and (np.diff(places) == 1).all():
+            rows = self.rows[int(begins[0]) : int(begins[0] + ends[-1])]
+        else:
+            offsets = np.repeat(begins - ends + lengths, lengths)
+            rows = self.rows[offsets + np.arange(len(offsets))]
+        return rows.with_columns(group=np.repeat(group, lengths))
+
+
+def _at(counts: Ints, places: Ints) -> Ints:
+    """The counts at `places`, 0 at -1."""
+    return np.append(counts, 0)[places]
+
+
+def facts_of_queries(
+    batches: Iterable[Batch],
+    judged: Judgments,
+    *,
+    relevant_at: int,
+    columns: Collection[str],
+) -> pl.DataFrame:
+    """Gather the facts that retrieval metrics read, of every query ranked or judged.
+
+    Args:
+        batches: The run.
+        judged: The judgments.
+        relevant_at: Smallest grade that counts as relevant.
+        columns: The columns of the `ranking` grain to build.
+
+    Returns:
+        query_id, n_qrels, n_placed and the columns: ranked queries as they come, then those that
+        are judged only.
+    """
+
+    def work(batch: Batch, start: int) -> tuple[Ints, pl.DataFrame]:
+        place = judged.places(batch.queries, start)
+        (facts,) = bucket_facts(
+            start,
+            start + len(place),
+            batch.numbered(start),
+            judged.at(place, start),
+            relevant_at=relevant_at,
+            columns=columns,
+            unjudged=None,
+        )
+        return place, facts
+
+    queries: list[pl.Series] = []
+    under_way: list[Future[tuple[Ints, pl.DataFrame]]] = []
+    start = 0
+    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+        for batch in _and_judged_only(batches, judged):
+            under_way.append(pool.submit(work, batch, start))
+            queries.append(batch.queries)
+            start += len(batch.queries)
+    places, facts = zip(*(done.result() for done in under_way), strict=True)
+    place = np.concatenate(places)
+    results = {
+        "query_id": pl.concat(queries),
+        "n_qrels": _at(judged.n_qrels, place),
+        "n_placed": _at(judged.n_placed, place),
+    }
+    return complete(pl.DataFrame(results), pl.concat(facts), columns)
+
+
+def _and_judged_only(batches: Iterable[Batch], judged: Judgments) -> Iterator[Batch]:
+    """The batches, and then one of all judged queries that none of them held."""
+    ranked = [judged.queries[:0]]
+    for batch in batches:
+        ranked.append(batch.queries)
+        yield batch
+    only = judged.queries.filter(~judged.queries.is_in(pl.concat(ranked).implode()))
+    nothing = pl.DataFrame(schema={"doc": pl.String, "order": pl.Float64})
+    yield Batch(only, np.zeros(len(only), np.int64), nothing)

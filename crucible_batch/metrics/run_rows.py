@@ -1,0 +1,133 @@
+"""The run of `retrieval_scores`: whatever the caller holds, as rows to rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from crucible_batch.errors import ContractError
+from crucible_batch.metrics.frames import RUN, check_values, open_table, read_table
+from crucible_batch.metrics.grades import Granularity
+
+ORDERS = ("score", "rank")
+DUPLICATES = ("first", "refuse")
+
+_FIX_REPEATS = 'Leave the repeats out, or pass duplicates="first" to keep the best-ranked one.'
+
+
+@dataclass(frozen=True, eq=False)
+class RunRows:
+    """A run that is open, to be read as `query_id`, `doc`, `order` (larger is better).
+
+    Attributes:
+        lazy: Its rows.
+        orders: The columns that may order it, the first that holds values does.
+        level: Whether documents or chunks are ranked.
+        refuse_repeats: Whether a repeated chunk is an error.
+        ignore_identical_ids: Drop documents whose id is the query's own.
+    """
+
+    lazy: pl.LazyFrame
+    orders: list[str]
+    level: Granularity
+    refuse_repeats: bool
+    ignore_identical_ids: bool
+
+    @classmethod
+    def open(
+        cls,
+        run: Any,
+        level: Granularity,
+        order: str,
+        duplicates: str,
+        *,
+        ignore_identical_ids: bool,
+    ) -> RunRows:
+        """Open what the caller holds; see `retrieval_scores`.
+
+        Raises:
+            ContractError: It is no table, or lacks a column.
+        """
+        lazy = open_table(run, RUN, "run")
+        there = lazy.collect_schema().names()
+        orders = [name for name in ORDERS if name in there and order in {"score", name}]
+        if not orders:
+            raise ContractError(
+                f"run has no column {' or '.join(ORDERS) if order == 'score' else order}",
+                fix="Say how documents are ordered: a score (higher is better) or a rank (from 1).",
+            )
+        return cls(lazy, orders, level, duplicates == "refuse", ignore_identical_ids)
+
+    def read(self) -> pl.DataFrame:
+        """Read the rows.
+
+        Raises:
+            ContractError: A value breaks its column's promise, a chunk is repeated and that is
+                refused, or there is no chunk_id and chunks are asked for.
+        """
+        chunks = {"chunk_id"} if self.level == "chunk" or self.refuse_repeats else set()
+        wanted = {"query_id", "doc_id", *chunks}
+        by = self.orders[0]
+        frame = read_table(self.lazy, RUN, "run", wanted=wanted | {by})
+        if len(self.orders) > 1 and frame.height and frame[by].null_count() == frame.height:
+            by = self.orders[1]
+            frame = read_table(self.lazy, RUN, "run", wanted=wanted | {by})
+        return self._shaped(_ordered(frame, by), by)
+
+    def _shaped(self, frame: pl.DataFrame, by: str) -> pl.DataFrame:
+        value = pl.col("score") if by == "score" else -pl.col("rank").cast(pl.Float64)
+        if self.ignore_identical_ids:
+            frame = frame.filter(pl.col("doc_id") != pl.col("query_id"))
+        target = pl.col("doc_id")
+        if self.level == "chunk":
+            if "chunk_id" not in frame.columns:
+                raise ContractError(
+                    "run has no column chunk_id, which granularity='chunk' ranks",
+                    fix="Add chunk_id, or score documents.",
+                )
+            target = pl.coalesce("chunk_id", pl.concat_str(pl.lit("doc:"), "doc_id"))
+        elif "chunk_id" in frame.columns:
+            frame = _refuse_repeated_chunks(frame, value)
+        return frame.select("query_id", doc=target, order=value)
+
+
+def _ordered(frame: pl.DataFrame, by: str) -> pl.DataFrame:
+    """`frame`, of which no row lacks what orders it."""
+    field = next(field for field in RUN if field.name == by)
+    check_values(frame[by], replace(field, nullable=False), "run")
+    return frame
+
+
+def _refuse_repeated_chunks(frame: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
+    """Refuse a chunk that a query ranks twice; several chunks of a document are no repeat.
+
+    Returns:
+        The best chunk of every document.
+    """
+    key = ["query_id", "doc_id", "chunk_id"]
+    repeats = frame.filter(pl.struct(key).is_first_distinct().not_())
+    if repeats.height:
+        raise ContractError(
+            f"run has {repeats.height:,} duplicate ({', '.join(key)})",
+            problems=[str(row) for row in repeats.select(key).iter_rows()],
+            fix=_FIX_REPEATS,
+        )
+    return frame.group_by(key[:2]).agg(pl.all().get(value.arg_max()))
+
+
+def refuse_repeats(rows: pl.DataFrame) -> None:
+    """Name the documents that a query ranks twice.
+
+    Raises:
+        ContractError: Always; call it when there is one.
+    """
+    pairs = rows.select("query_id", "doc").filter(
+        pl.struct("query_id", "doc").is_first_distinct().not_()
+    )
+    raise ContractError(
+        f"run has {pairs.height:,} duplicate (query_id, doc_id)",
+        problems=[str(pair) for pair in pairs.iter_rows()],
+        fix=_FIX_REPEATS,
+    )
