@@ -48,8 +48,9 @@ def in_batches(frame: pl.DataFrame) -> Iterator[Batch]:
     """
     runs = stretches(frame["query_id"])
     rows, queries, lengths = frame.drop("query_id"), runs["value"], runs["len"].to_numpy()
-    if queries.n_unique() < len(queries):
-        queries = queries.unique(maintain_order=True)
+    once = queries.unique(maintain_order=True)
+    if len(once) < len(queries):
+        queries = once
         code = codes(runs, queries)
         rows = rows.with_columns(code=code).sort("code").drop("code")
         lengths = np.bincount(code, minlength=len(queries))

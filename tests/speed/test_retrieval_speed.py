@@ -64,7 +64,9 @@ def test_retrieval_scores_are_faster_than_their_peers(
             f"{name:22s}{report['seconds']:8.2f} s{report['cpu']:8.2f} s cpu"
             f"{report['peak_mb']:8.0f} MB{report['seconds'] / ours['seconds']:8.1f} x\n"
         )
-        assert report["means"] == pytest.approx(ours["means"], abs=1e-6), name
+        # ranx leaves equal scores in any order; the others order them as trec_eval does.
+        close = 1e-5 if name == "ranx" else 1e-6
+        assert report["means"] == pytest.approx(ours["means"], abs=close), name
     assert ours["peak_mb"] < 1000
     if queries * depth >= 5_000_000:
         for peer, times in MUST.items():
