@@ -74,6 +74,39 @@ def item_deltas(
     return is_paired, differences(old, new)
 
 
+def item_rows(
+    items: pl.Series, values: Mapping[str, MetricValues], in_both: NDArray[np.bool_]
+) -> pl.DataFrame:
+    """Every pair of every metric, the largest delta of a metric first, equal ones by item.
+
+    Args:
+        items: The items; shape (n,).
+        values: Values of both runs, by metric.
+        in_both: Whether both runs have the item; shape (n,).
+
+    Returns:
+        item_id, rank (from 1 in each metric), baseline, candidate, delta, metric.
+    """
+    by_id = items.rank("ordinal").to_numpy()
+    parts = []
+    for one in values.values():
+        is_paired, delta = item_deltas(one, in_both)
+        places = np.flatnonzero(is_paired)
+        order = np.lexsort((by_id[places], -np.abs(delta)))
+        places = places[order]
+        ranks = np.arange(1, len(places) + 1)
+        parts.append((places, ranks, one.baseline[places], one.candidate[places], delta[order]))
+    places, *numbers = (np.concatenate(column) for column in zip(*parts, strict=True))
+    metric = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    return pl.DataFrame(
+        {
+            "item_id": items.gather(pl.Series(places)),
+            **dict(zip(("rank", "baseline", "candidate", "delta"), numbers, strict=True)),
+            "metric": pl.Series(list(values)).gather(pl.Series(metric)),
+        }
+    )
+
+
 def sampling_variance(baseline: ItemValues, candidate: ItemValues, scale: str) -> Floats:
     """Variance of each item's delta that comes from its samples, on the scale of the delta.
 

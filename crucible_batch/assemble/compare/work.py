@@ -22,7 +22,7 @@ from crucible_batch.assemble.compare.run_numbers import (
 from crucible_batch.assemble.compare.sides import Matched, Side, blocked_reason, golden_of
 from crucible_batch.assemble.compare.values import (
     ItemValues,
-    item_deltas,
+    item_rows,
     item_values,
     sampling_variance,
 )
@@ -39,8 +39,6 @@ from crucible_batch.stats.comparison import MetricValues, PairedComparison
 from crucible_batch.stats.comparison import Settings as HowToTest
 from crucible_batch.stats.paired import paired_many
 from crucible_batch.store import Snapshot, combined_hash
-
-Floats = NDArray[np.float64]
 
 COMPARISONS, ITEMS = TABLES["comparisons"], TABLES["comparison_items"]
 
@@ -267,39 +265,12 @@ class Work:
         `baseline` and `candidate` are the values of the item as measured, `delta` what was tested:
         their difference, ln(candidate / baseline) for a metric on the log scale.
         """
-        both = self.matched.is_paired.to_numpy()
-        by_id = self.matched.items.rank("ordinal").to_numpy()
-        parts = [
-            _largest_first(*item_deltas(one, both), one, by_id) for one in self.values.values()
-        ]
-        places, ranks, *numbers = (np.concatenate(column) for column in zip(*parts, strict=True))
-        lengths = [len(part[0]) for part in parts]
-        rows = pl.DataFrame(
-            {
-                "item_id": self.matched.items.gather(pl.Series(places)),
-                "rank": ranks,
-                **dict(zip(("baseline", "candidate", "delta"), numbers, strict=True)),
-                "metric": pl.Series(list(self.values)).gather(
-                    pl.Series(np.repeat(np.arange(len(parts)), lengths))
-                ),
-            }
-        )
         constants = {
             "workspace_id": pl.lit(self.baseline.row["workspace_id"]),
             "comparison_id": pl.lit(self.comparison_id),
         }
+        rows = item_rows(self.matched.items, self.values, self.matched.is_paired.to_numpy())
         return rows.with_columns(**constants).select(ITEMS.names)
-
-
-def _largest_first(
-    is_paired: NDArray[np.bool_], delta: Floats, values: MetricValues, by_id: NDArray[np.uint32]
-) -> tuple[NDArray[np.intp], NDArray[np.int64], Floats, Floats, Floats]:
-    """Places of the paired items, rank, baseline, candidate and delta: the largest delta first."""
-    places = np.flatnonzero(is_paired)
-    order = np.lexsort((by_id[places], -np.abs(delta)))
-    places = places[order]
-    ranks = np.arange(1, len(places) + 1)
-    return places, ranks, values.baseline[places], values.candidate[places], delta[order]
 
 
 _TESTED = [field.name for field in fields(PairedComparison)]
