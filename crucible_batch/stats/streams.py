@@ -19,7 +19,7 @@ STREAM_VERSION = 1
 BLOCK = 65_536
 """Most elements that one stream is asked for."""
 
-BOOTSTRAP, SIGN_FLIPS = 0, 1
+BOOTSTRAP, SIGN_FLIPS, PERMUTATIONS = 0, 1, 2
 """The purposes of a stream."""
 
 UNITS_PER_WORD = 60
