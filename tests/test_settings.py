@@ -5,7 +5,8 @@ import tomllib
 import pytest
 
 from crucible_batch.errors import UsageError
-from crucible_batch.settings import Settings, described, load_settings, template
+from crucible_batch.settings import Settings, load_settings
+from crucible_batch.settings.template import described, described_threshold, template
 
 
 def write(root, text, workspace=None):
@@ -96,6 +97,7 @@ def test_the_template_is_toml_that_changes_nothing(tmp_path):
 
 def test_the_template_with_every_setting_switched_on_is_the_default(tmp_path):
     names = {name.split(".")[1] for name, _, _ in described()}
+    names |= {"[[thresholds]]", *(key for key, _, _ in described_threshold())}
     lines = [
         line.removeprefix("# ") if line.removeprefix("# ").split(" = ")[0] in names else line
         for line in template().splitlines()
@@ -110,6 +112,12 @@ def test_every_setting_is_described():
         assert text, name
         assert not text.endswith("."), name
         assert default, name
+
+
+def test_every_key_of_a_rule_is_described():
+    for name, _, text in described_threshold():
+        assert text, name
+        assert not text.endswith("."), name
 
 
 def changed(section, **values):

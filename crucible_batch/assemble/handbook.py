@@ -14,7 +14,7 @@ from pathlib import Path
 from crucible_batch.assemble.dictionary import data_dictionary
 from crucible_batch.assemble.metric_dictionary import metric_table
 from crucible_batch.errors import UnknownNameError, UsageError
-from crucible_batch.settings import described
+from crucible_batch.settings.template import described
 
 MARKER = re.compile(
     r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end of generated -->)", re.DOTALL

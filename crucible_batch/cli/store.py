@@ -28,7 +28,7 @@ def init(
     ],
 ) -> None:
     """Make an empty store with a commented crucible.toml."""
-    from crucible_batch.settings import template
+    from crucible_batch.settings.template import template
     from crucible_batch.store import Store
 
     there = (root / "crucible.toml").is_file()

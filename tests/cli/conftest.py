@@ -14,7 +14,7 @@ import pytest
 
 from crucible_batch.assemble.load import load_golden
 from crucible_batch.cli import main
-from crucible_batch.settings import template
+from crucible_batch.settings.template import template
 from crucible_batch.store import Store
 
 

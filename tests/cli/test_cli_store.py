@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from crucible_batch.cli import output
-from crucible_batch.settings import template
+from crucible_batch.settings.template import template
 
 
 def test_init_makes_a_store_with_commented_settings_once(crucible, tmp_path):

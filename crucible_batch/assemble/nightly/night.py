@@ -12,7 +12,8 @@ from crucible_batch.assemble.gate import check_baseline, load_gate
 from crucible_batch.assemble.nightly.config import NightlyConfig, load_config
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.errors import UsageError
-from crucible_batch.settings import load_settings, template
+from crucible_batch.settings import load_settings
+from crucible_batch.settings.template import template
 from crucible_batch.store import Engine, Store, Workspace, file_name, locks
 
 DEFAULT_WORKSPACE = "default"

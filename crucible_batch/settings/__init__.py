@@ -8,14 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from crucible_batch.errors import UsageError, suggestion
+from crucible_batch.errors import UsageError
+from crucible_batch.settings import faults
+from crucible_batch.settings.thresholds import Threshold
+from crucible_batch.settings.watch import (
+    DEFAULT_THRESHOLDS,
+    Drift,
+    Staleness,
+    implied_thresholds,
+)
 
 # Strict: true is no number, "5" is no number, 5.0 is no count. A tuple is written as a TOML list.
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
@@ -115,14 +129,48 @@ class Settings(_Section):
     statistics: Statistics = Statistics()
     judge: Judging = Judging()
     machine: Machine = Machine()
+    staleness: Staleness = Staleness()
+    drift: Drift = Drift()
+    thresholds: tuple[Threshold, ...] = DEFAULT_THRESHOLDS
+
+    @model_validator(mode="after")
+    def _every_rule_has_a_limit_and_a_name(self) -> Self:
+        names: set[str] = set()
+        for place, rule in enumerate(self.rules):
+            if rule.id in names:
+                raise faults.located(
+                    f"two rules are called {rule.id!r}: give each an id of its own",
+                    ("thresholds", place, "id"),
+                )
+            names.add(rule.id)
+            if not rule.limits:
+                raise faults.located(
+                    f"rule {rule.id!r} has no limit, and staleness.max_{rule.metric} is never: "
+                    'write warn = {op = ">", value = "7d"}',
+                    ("thresholds", place),
+                )
+        return self
+
+    @property
+    def rules(self) -> tuple[Threshold, ...]:
+        """The rules of the watch that are in force."""
+        return implied_thresholds(self.thresholds, self.staleness)
 
     @property
     def hash(self) -> str:
-        """SHA-256 of all settings that can change a number.
+        """SHA-256 of all settings that can change a number of a run.
 
-        Not of those of the judge: what it says is stored, under its name.
+        Not of those of the judge: what it says is stored, under its name. Nor of those of the
+        watch, which has a hash of its own.
         """
-        return _digest(self.model_dump(exclude={"judge", "machine"}))
+        return _digest(self.model_dump(include={"scoring", "statistics"}))
+
+    @property
+    def watch_hash(self) -> str:
+        """SHA-256 of the settings that a scan of the corpus reads."""
+        watch = self.model_dump(mode="json", include={"staleness", "drift"})
+        rules = [rule.model_dump(mode="json") for rule in self.rules]
+        return _digest({**watch, "rules": rules, "seed": self.statistics.seed})
 
     @property
     def scoring_hash(self) -> str:
@@ -153,7 +201,7 @@ def load_settings(root: Path, workspace: str | None = None) -> Settings:
             content = _parse(file)
             _validated(content, file)  # each file alone, so that a fault is told where it stands
             merged = _overlay(merged, content)
-    return Settings.model_validate(merged)
+    return _validated(merged, files[-1])
 
 
 def _overlay(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -175,75 +223,13 @@ def _parse(file: Path) -> dict[str, Any]:
         ) from error
 
 
-def _validated(content: dict[str, Any], file: Path) -> None:
+def _validated(content: dict[str, Any], file: Path) -> Settings:
     try:
-        Settings.model_validate(content)
+        return Settings.model_validate(content)
     except ValidationError as error:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
         raise UsageError(
             f"{file} has settings that cannot be used",
-            problems=[_problem(fault, text) for fault in error.errors()],
+            problems=faults.problems(error, text, Settings),
             fix="`crucible docs settings` lists every setting with its default.",
         ) from error
-
-
-def _problem(fault: Any, text: str) -> str:
-    where = ".".join(str(part) for part in fault["loc"])
-    line = _line_of(str(fault["loc"][-1]), text)
-    at = f"line {line}: " if line else ""
-    if fault["type"] == "extra_forbidden":
-        return f"{at}unknown setting {where!r}. {suggestion(where, _known())}"
-    return f"{at}{where}: {fault['msg']} (got {fault['input']!r})"
-
-
-def _line_of(key: str, text: str) -> int | None:
-    pattern = re.compile(rf"^\s*\[?{re.escape(key)}\b")
-    return next(
-        (n for n, line in enumerate(text.splitlines(), start=1) if pattern.match(line)), None
-    )
-
-
-def _known() -> list[str]:
-    sections = {name: info.annotation for name, info in Settings.model_fields.items()}
-    return [
-        *sections,
-        *[
-            f"{section}.{key}"
-            for section, model in sections.items()
-            if isinstance(model, type) and issubclass(model, BaseModel)
-            for key in model.model_fields
-        ],
-    ]
-
-
-def described() -> list[tuple[str, str, str]]:
-    """Every setting as (section.key, default as TOML, description), in order."""
-    rows = []
-    for section, info in Settings.model_fields.items():
-        model = info.annotation
-        if isinstance(model, type) and issubclass(model, BaseModel):
-            rows += [
-                (f"{section}.{key}", _toml(field.default), field.description or "")
-                for key, field in model.model_fields.items()
-            ]
-    return rows
-
-
-def _toml(value: object) -> str:
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
-
-
-def template() -> str:
-    """Text of a new crucible.toml: every setting, commented out, with its default."""
-    lines = [
-        "# Settings for all workspaces of this store. A workspace overrides them, key by key,",
-        "# in <workspace>/settings.toml. Unknown keys are refused. Remove a # to change a default.",
-    ]
-    section = ""
-    for name, default, description in described():
-        head, key = name.split(".")
-        if head != section:
-            section = head
-            lines += ["", f"[{section}]"]
-        lines += [f"# {description}", f"# {key} = {default}"]
-    return "\n".join(lines) + "\n"
