@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crucible_batch.assemble.compare import compare_runs
+    from crucible_batch.assemble.drift import scan_drift
     from crucible_batch.assemble.evaluate import evaluate_run
     from crucible_batch.assemble.load import load_corpus, load_golden, load_qrels, load_run
     from crucible_batch.metrics.grades import resolve_grades
@@ -39,6 +40,7 @@ _HOMES = {
     "resolve_grades": "crucible_batch.metrics.grades",
     "retrieval_scores": "crucible_batch.metrics.retrieval_scores",
     "risk_coverage": "crucible_batch.metrics.selective",
+    "scan_drift": "crucible_batch.assemble.drift",
 }
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "resolve_grades",
     "retrieval_scores",
     "risk_coverage",
+    "scan_drift",
 ]
 
 

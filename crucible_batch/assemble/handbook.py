@@ -14,7 +14,7 @@ from pathlib import Path
 from crucible_batch.assemble.dictionary import data_dictionary
 from crucible_batch.assemble.metric_dictionary import metric_table
 from crucible_batch.errors import UnknownNameError, UsageError
-from crucible_batch.settings.template import described
+from crucible_batch.settings.template import described, described_threshold
 
 MARKER = re.compile(
     r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end of generated -->)", re.DOTALL
@@ -27,10 +27,23 @@ def settings_table() -> str:
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows]) + "\n"
 
 
+def threshold_table() -> str:
+    """Every key of a rule of the watch, with its default."""
+    rows = [
+        f"| `{key}` | {f'`{default}`' if default else ''} | {text} |"
+        for key, default, text in described_threshold()
+    ]
+    return "\n".join(["| key | default | meaning |", "|---|---|---|", *rows]) + "\n"
+
+
 FILES: dict[str, Callable[[], str]] = {"data/README.md": data_dictionary}
 """Generated files of a checkout."""
 
-BLOCKS: dict[str, Callable[[], str]] = {"settings": settings_table, "metrics": metric_table}
+BLOCKS: dict[str, Callable[[], str]] = {
+    "settings": settings_table,
+    "threshold-keys": threshold_table,
+    "metrics": metric_table,
+}
 """Generated blocks, between markers, of the README and of the handbook."""
 
 WITH_BLOCKS = ("README.md", "crucible_batch/docs/*.md")

@@ -15,6 +15,7 @@ from crucible_batch.cli import (
     compare,
     contract,
     demo,
+    drift,
     feedback,
     gate,
     golden,
@@ -87,6 +88,7 @@ app.command("report")(compare.report)
 app.add_typer(qrels.app, name="qrels")
 app.add_typer(override.app, name="override")
 app.add_typer(judge.app, name="judge")
+app.add_typer(drift.app, name="drift")
 app.command("nightly")(nightly.nightly)
 app.command("sql")(store.sql)
 app.command("metrics")(score.metrics)

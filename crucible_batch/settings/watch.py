@@ -56,30 +56,19 @@ DEFAULT_THRESHOLDS: tuple[Threshold, ...] = (
         metric="doc_count_change",
         warn=Limit(op="<", value=-0.1, clear=-0.05),
         critical=Limit(op="<", value=-0.5, clear=-0.1),
-        min_support=20,
         unknown_after=14,
     ),
     Threshold(
         id="churn",
         metric="doc_churn_ratio",
         warn=Limit(op=">", value=0.3, clear=0.2),
-        min_support=20,
-        unknown_after=14,
-    ),
-    Threshold(
-        id="entity-mix",
-        metric="entity_mix_tvd",
-        warn=Limit(op=">", value=0.1, clear=0.07),
-        min_support=100,
         unknown_after=14,
     ),
     Threshold(
         id="type-vanished",
         metric="type_vanished",
-        by="entity_type",
         warn=Limit(op=">=", value=1.0, clear=0.0),
         unknown_after=14,
-        max_open=10,
     ),
     Threshold(
         id="future-documents",
@@ -95,8 +84,10 @@ DEFAULT_THRESHOLDS: tuple[Threshold, ...] = (
 """Rules of a workspace that writes none: what nobody means to happen to a corpus.
 
 Gains and levels have no default limit: how much a corpus grows, and how many of its entities are
-orphans, is its owner's to know. Differences need a version before; until there is one the verdict
-is unknown, which is said after two weeks, not after three nights.
+orphans, is its owner's to know; nor has what not every workspace holds (entities, decisions of a
+policy, anchors), because a rule without anything to judge is unknown every night. Differences need
+a version before; until there is one the verdict is unknown, which is said after two weeks, not
+after three nights.
 """
 
 

@@ -181,7 +181,13 @@ class Store:
                 durable.sync(self.root)
             except OSError as error:
                 if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
-                    raise  # else somebody else was faster, and theirs is as good
+                    raise
+                if not Layout(self.root / name).lake.is_dir():
+                    raise StoreError(
+                        f"{self.root / name} is there, and is no workspace",
+                        fix="move the folder away, load again, and put its settings.toml back",
+                    ) from error
+                # else somebody else was faster, and theirs is as good
 
 
 def _checked(root: str | Path) -> Path:

@@ -26,6 +26,7 @@ class Measured:
         critical: What noise alone stays below; None for a census.
         reason: Why the verdict is unknown, be there a value or not.
         verdict: What the verdict is without a value, where settings say so.
+        is_census: It is about everything there is, not about a sample.
     """
 
     value: float | None
@@ -36,6 +37,7 @@ class Measured:
     critical: float | None = None
     reason: str | None = None
     verdict: Verdict | None = None
+    is_census: bool = False
 
 
 Measurements = Mapping[tuple[str, str | None], Sequence[Measured]]
@@ -58,4 +60,5 @@ def census(
         n_current=now,
         support=max(before or 0, now),
         reason=reason,
+        is_census=True,
     )

@@ -15,6 +15,9 @@ from crucible_batch.settings.thresholds import Limit, Severity, Threshold
 from crucible_batch.watch.measured import NOT_MEASURED, Measured, Measurements, Verdict
 
 INSUFFICIENT = "insufficient_support"
+TOO_SMALL = "below_min_support"
+"""Why a small type of a fan-out is ok: what happens to so few is no matter of the rule."""
+
 WITHIN_NOISE = "within_noise"
 """Why a value beyond its limit is ok: samples of this size lie that far apart without a change."""
 
@@ -60,12 +63,12 @@ class Evaluation:
         """Whether the value is quiet again for an alert of this severity.
 
         False in the band between `value` and `clear`, and while the verdict is unknown. Within the
-        noise of samples every value is quiet.
+        noise of samples, and for a type that has become too small, every value is quiet.
         """
         limit = self.rule.limits.get(severity)
         if self.verdict == "unknown" or limit is None:
             return self.verdict != "unknown"  # a limit that is gone holds nothing open
-        if self.value is None:
+        if self.value is None or self.reason == TOO_SMALL:
             return self.verdict == "ok"
         if self.measured.critical is not None and self.value <= self.measured.critical:
             return True
@@ -114,6 +117,7 @@ def evaluate(rules: Iterable[Threshold], measurements: Measurements) -> tuple[Ev
     return tuple(sorted(found, key=lambda one: (one.rule_id, one.labels)))
 
 
+_UNSUPPORTED: tuple[Verdict, str] = ("unknown", INSUFFICIENT)
 _ABSENT = Measured(value=None, reason=NOT_MEASURED)
 
 
@@ -131,9 +135,14 @@ def judge(rule: Threshold, measured: Measured) -> Evaluation:
             severity=mildest if verdict == "breach" else None,
             reason=measured.reason or NOT_MEASURED,
         )
-    if reason := _why_unknown(rule, measured):
+    if measured.reason is None and _is_small(rule, measured):
+        # One rule on too little says that it cannot judge. A fan-out over a hundred small types
+        # would say so a hundred times, every night.
+        verdict, reason = ("ok", TOO_SMALL) if _is_one_of_many(measured) else _UNSUPPORTED
+        return Evaluation(rule=rule, measured=measured, limit=limit, verdict=verdict, reason=reason)
+    if measured.reason is not None:
         return Evaluation(
-            rule=rule, measured=measured, limit=limit, verdict="unknown", reason=reason
+            rule=rule, measured=measured, limit=limit, verdict="unknown", reason=measured.reason
         )
     beyond = {s: bound for s, bound in rule.limits.items() if bound.breached_by(measured.value)}
     if not beyond:
@@ -148,10 +157,12 @@ def judge(rule: Threshold, measured: Measured) -> Evaluation:
     )
 
 
-def _why_unknown(rule: Threshold, measured: Measured) -> str | None:
-    if measured.support is not None and measured.support < rule.min_support:
-        return INSUFFICIENT
-    return measured.reason
+def _is_small(rule: Threshold, measured: Measured) -> bool:
+    return measured.support is not None and measured.support < rule.min_support
+
+
+def _is_one_of_many(measured: Measured) -> bool:
+    return measured.is_census and bool(measured.labels)
 
 
 def tally(evaluations: Iterable[Evaluation]) -> Mapping[Verdict, int]:

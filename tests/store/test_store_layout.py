@@ -105,3 +105,10 @@ def test_creation_that_lost_a_race_takes_what_is_there(store, monkeypatch):
     monkeypatch.setattr(Store, "workspaces", lambda self: ())
     assert store.workspace("w", create=True).snapshot().seq == 0
     assert list((store.root / ".staging").iterdir()) == []
+
+
+def test_a_folder_that_holds_only_settings_is_no_workspace_and_says_so(store):
+    (store.root / "w").mkdir()
+    (store.root / "w" / "settings.toml").write_text("")
+    with pytest.raises(StoreError, match="is there, and is no workspace"):
+        store.workspace("w", create=True)

@@ -88,6 +88,15 @@ def test_too_little_support_is_unknown():
     assert judged(0.9, support=20, min_support=20).verdict == "breach"
 
 
+def test_a_small_type_of_a_fan_out_is_no_matter_of_the_rule():
+    by_type = rule(metric="entity_count_change", by="entity_type", min_support=20)
+    small = census(3.0, 2, 8, labels={"entity_type": "law"})
+    assert said(judge(by_type, small)) == ("ok", None, "below_min_support")
+    assert judge(by_type, small).is_clear("warn")
+    unmeasured = census(None, None, 8, reason="first_snapshot", labels={"entity_type": "law"})
+    assert said(judge(by_type, unmeasured)) == ("unknown", None, "first_snapshot")
+
+
 def test_a_census_is_supported_by_its_larger_side():
     found = judge(
         rule(metric="doc_count_change", min_support=50, warn=Limit(op="<", value=-0.1)),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 import polars as pl
 
+from crucible_batch.assemble.drift.choose import Versions, choose_versions, rows_of
 from crucible_batch.assemble.drift.corpus import (
     CHANGES,
-    CLOCK_SKEW,
     ENTITY_COUNTS,
     SNAPSHOTS,
     CorpusSnapshot,
@@ -18,7 +17,7 @@ from crucible_batch.assemble.drift.corpus import (
     instant,
 )
 from crucible_batch.contracts import Table
-from crucible_batch.errors import ContractError, UnknownNameError, UsageError
+from crucible_batch.settings import load_settings
 from crucible_batch.store import Plan, Snapshot, Store, Workspace
 
 
@@ -28,7 +27,7 @@ def snapshot_corpus(
     *,
     as_of: datetime,
     corpus_version: str | None = None,
-    clock_skew: timedelta = CLOCK_SKEW,
+    clock_skew: timedelta | None = None,
 ) -> CorpusSnapshot | None:
     """Snapshot a corpus version of a store and write its rows, once, in one commit.
 
@@ -38,7 +37,7 @@ def snapshot_corpus(
         as_of: The time the snapshot speaks of, with a time zone.
         corpus_version: A complete version observed by then; when None the one that was observed
             last (of several at one time the one with the highest seq).
-        clock_skew: See `corpus_snapshot`.
+        clock_skew: See `corpus_snapshot`; that of the settings when None.
 
     Returns:
         The snapshot; the stored one where this version was looked at as of this time before and
@@ -54,47 +53,35 @@ def snapshot_corpus(
     as_of = instant(as_of)
     opened = store.workspace(workspace)
     snapshot = opened.snapshot()
-    versions = _complete(snapshot)
-    if corpus_version is not None:
-        chosen = _named(snapshot, corpus_version, as_of)
-    else:
-        observed = versions.filter(pl.col("observed_at") <= as_of).sort(
-            "observed_at", "seq", "corpus_version"
-        )
-        if observed.is_empty():
-            return None
-        chosen = observed.row(-1, named=True)
-    earlier = versions.filter(pl.col("seq") < chosen["seq"]).sort("seq", "corpus_version")
-    previous = earlier.row(-1, named=True) if earlier.height else None
-    version = chosen["corpus_version"]
-    mentions = snapshot.read("mentions", subject=version).select("entity_id").unique()
-    found = corpus_snapshot(
-        _rows(snapshot, chosen, "documents"),
-        None if previous is None else _rows(snapshot, previous, "documents"),
-        _rows(snapshot, chosen, "entities"),
-        mentions.collect(),
-        workspace_id=workspace,
-        corpus_version=version,
-        as_of=as_of,
-        clock_skew=clock_skew,
-    )
-    return _write(opened, found, previous["corpus_version"] if previous else None)
+    versions = choose_versions(snapshot, as_of, corpus_version)
+    if versions is None:
+        return None
+    skew = clock_skew
+    if skew is None:
+        skew = load_settings(store.root, workspace).staleness.clock_skew
+    found = take_snapshot(snapshot, versions, as_of=as_of, clock_skew=skew)
+    return _write(opened, found, versions.previous_name)
 
 
-def why_no_snapshot(store: Store, workspace: str, *, as_of: datetime) -> str:
-    """Say in one sentence why `snapshot_corpus` found no version to look at.
+def take_snapshot(
+    snapshot: Snapshot, versions: Versions, *, as_of: datetime, clock_skew: timedelta
+) -> CorpusSnapshot:
+    """Compare two versions of a lake, and write nothing; see `corpus_snapshot`.
 
     Raises:
-        UnknownNameError: No such workspace.
-        UsageError: as_of has no time zone.
+        ContractError: A complete version lacks rows that it says it has.
     """
-    moment = instant(as_of).isoformat()
-    versions = store.workspace(workspace).snapshot().read("corpus_versions").collect()
-    n_later = versions.filter("complete").height
-    n_partial = versions.height - n_later
-    return (
-        f"Workspace {workspace} has no complete corpus version observed by {moment} "
-        f"({n_later:,} observed later, {n_partial:,} partial): there is no corpus to snapshot."
+    mentions = snapshot.read("mentions", subject=versions.name).select("entity_id").unique()
+    before = versions.previous
+    return corpus_snapshot(
+        rows_of(snapshot, versions.current, "documents"),
+        None if before is None else rows_of(snapshot, before, "documents"),
+        rows_of(snapshot, versions.current, "entities"),
+        mentions.collect(),
+        workspace_id=snapshot.workspace,
+        corpus_version=versions.name,
+        as_of=as_of,
+        clock_skew=clock_skew,
     )
 
 
@@ -104,20 +91,32 @@ def _write(workspace: Workspace, found: CorpusSnapshot, previous: str | None) ->
     linked: list[CorpusSnapshot] = []
 
     def decide(snapshot: Snapshot) -> Plan:
-        if not _own(snapshot, SNAPSHOTS, snapshot_id).is_empty():
+        if is_stored(snapshot, snapshot_id):
             return Plan()
-        before = _last_snapshot(snapshot, previous, found.row["as_of"])
-        row = found.row | {"previous_snapshot_id": before}
-        linked.append(replace(found, row=row, created=True))
+        linked.append(linked_to_previous(snapshot, found, previous))
         return Plan(events=linked[-1].events())
 
     done = workspace.commit(
         decide, kind="drift.snapshot", idempotency_key=f"snapshot-{snapshot_id}"
     )
-    return linked[-1] if done.created else _stored(workspace.snapshot(), snapshot_id)
+    return linked[-1] if done.created else stored_snapshot(workspace.snapshot(), snapshot_id)
 
 
-def _stored(snapshot: Snapshot, snapshot_id: str) -> CorpusSnapshot:
+def is_stored(snapshot: Snapshot, snapshot_id: str) -> bool:
+    """Whether the lake has this snapshot."""
+    return not _own(snapshot, SNAPSHOTS, snapshot_id).is_empty()
+
+
+def linked_to_previous(
+    snapshot: Snapshot, found: CorpusSnapshot, previous: str | None
+) -> CorpusSnapshot:
+    """A new snapshot with the id of the last one of the previous version, if that has one."""
+    before = _last_snapshot(snapshot, previous, found.row["as_of"])
+    return replace(found, row=found.row | {"previous_snapshot_id": before}, created=True)
+
+
+def stored_snapshot(snapshot: Snapshot, snapshot_id: str) -> CorpusSnapshot:
+    """A snapshot as it was committed."""
     return CorpusSnapshot(
         row=_own(snapshot, SNAPSHOTS, snapshot_id).row(0, named=True),
         entity_counts=_own(snapshot, ENTITY_COUNTS, snapshot_id),
@@ -139,42 +138,3 @@ def _last_snapshot(snapshot: Snapshot, version: str | None, as_of: datetime) -> 
     )
     ids = rows.sort("as_of", "snapshot_id").select("snapshot_id").collect()
     return str(ids.item(-1, 0)) if ids.height else None
-
-
-def _complete(snapshot: Snapshot) -> pl.DataFrame:
-    return snapshot.read("corpus_versions").filter(pl.col("complete")).collect()
-
-
-def _named(snapshot: Snapshot, version: str, as_of: datetime) -> dict[str, Any]:
-    versions = snapshot.read("corpus_versions").collect()
-    own = versions.filter(pl.col("corpus_version") == version)
-    if own.is_empty():
-        raise UnknownNameError("corpus version", version, versions["corpus_version"].to_list())
-    row = own.row(0, named=True)
-    if not row["complete"]:
-        raise UsageError(
-            f"Corpus version {version!r} is partial: what it lacks would count as removed",
-            fix="load a complete listing as a version of its own.",
-        )
-    if row["observed_at"] > as_of:
-        raise UsageError(
-            f"Corpus version {version!r} was observed at {row['observed_at'].isoformat()}, "
-            f"after {as_of.isoformat()}",
-            fix="give an as_of that is not before it.",
-        )
-    return row
-
-
-def _rows(snapshot: Snapshot, version: dict[str, Any], table: str) -> pl.DataFrame:
-    """Rows of a complete version; one whose rows are not all loaded would look like a loss."""
-    stored = snapshot.read(table, subject=version["corpus_version"])
-    rows = stored.drop("workspace_id", "corpus_version", "_commit").collect()
-    stated = version[f"n_{table}"]
-    if rows.height != stated:
-        raise ContractError(
-            f"Corpus version {version['corpus_version']!r} says it is complete with {stated:,} "
-            f"{table}; {rows.height:,} are stored",
-            fix=f"load its {table}: crucible load corpus PATH "
-            f"--corpus-version {version['corpus_version']}",
-        )
-    return rows

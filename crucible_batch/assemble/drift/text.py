@@ -1,0 +1,144 @@
+"""A scan in words: what was looked at, which rules are breached, and why each came out so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from crucible_batch.assemble.drift.scan import DriftScan
+from crucible_batch.report import words
+from crucible_batch.settings.durations import spelled
+from crucible_batch.settings.thresholds import AGES
+
+GLYPHS = {"breach": "✕", "unknown": "?", "ok": "✓"}
+
+
+def scan_text(scan: DriftScan) -> str:
+    """The corpus in one line, the verdicts counted, and every rule that is not ok."""
+    rows = scan.evaluations.to_dicts()
+    open_ = [row for row in rows if row["verdict"] != "ok"]
+    lines = [corpus_line(scan.snapshot.row), _counted(rows)]
+    lines += [f"{GLYPHS[row['verdict']]} {words.one_line(_told(row))}" for row in _by_weight(open_)]
+    if not scan.created:
+        lines.append(f"done already as c{scan.commit:08d}: nothing was written (no-op)")
+    return "\n".join([*lines, f"scan_id: {scan.facts.scan_id}"])
+
+
+def corpus_line(row: Mapping[str, Any]) -> str:
+    """What a snapshot holds and how it moved."""
+    head = (
+        f"corpus {words.one_line(row['corpus_version'])} as of {row['as_of']:%Y-%m-%d %H:%M} UTC: "
+        f"{row['doc_count']:,} documents, {row['entity_count']:,} entities"
+    )
+    if row["doc_churn_ratio"] is None:
+        return f"{head}; churn not measured ({row['reason'] or 'no documents on either side'})"
+    return (
+        f"{head}; {row['doc_added']:,} added, {row['doc_removed']:,} removed, "
+        f"{row['doc_changed']:,} changed (churn {row['doc_churn_ratio']:.1%})"
+    )
+
+
+EXPLAINED = ("", "rule", "about", "measured", "value", "limit that applied", "support", "verdict")
+"""Header of `explained`."""
+
+
+def explained(scan: DriftScan) -> list[tuple[str, ...]]:
+    """One row per evaluation: its value, the limit that applied, its support and its verdict."""
+    return [
+        (
+            GLYPHS[row["verdict"]],
+            words.one_line(row["rule_id"]),
+            words.one_line(_about(row) or "—"),
+            row["statistic"],
+            _number(row, row["value"]),
+            _limit(row),
+            _support(row),
+            _verdict(row),
+        )
+        for row in _by_weight(scan.evaluations.to_dicts())
+    ]
+
+
+def scan_json(scan: DriftScan) -> dict[str, Any]:
+    """A scan as one object: times in ISO 8601, labels as objects."""
+    rows = [
+        {**row, "labels": json.loads(row["labels"])} for row in _plain(scan.evaluations.to_dicts())
+    ]
+    return {
+        "scan_id": scan.facts.scan_id,
+        "workspace": scan.facts.workspace,
+        "created": scan.created,
+        "commit": scan.commit,
+        "snapshot": _plain([scan.snapshot.row])[0],
+        "evaluations": rows,
+    }
+
+
+def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {name: v.isoformat() if hasattr(v, "isoformat") else v for name, v in row.items()}
+        for row in rows
+    ]
+
+
+def _by_weight(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Breaches first, critical before warn, then what is unknown; by rule and labels inside."""
+    verdicts, severities = list(GLYPHS), ["critical", "warn", None]
+    return sorted(
+        rows,
+        key=lambda row: (
+            verdicts.index(row["verdict"]),
+            severities.index(row["severity"]),
+            row["rule_id"],
+            row["labels"],
+        ),
+    )
+
+
+def _counted(rows: list[dict[str, Any]]) -> str:
+    verdicts = [row["verdict"] for row in rows]
+    if not verdicts:
+        return "no rules"
+    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in GLYPHS)
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    about = f" [{_about(row)}]" if _about(row) else ""
+    if row["value"] is None:
+        return f"{row['rule_id']}{about}: {row['statistic']} {_verdict(row)}"
+    value = f"{row['statistic']} is {_number(row, row['value'])}, limit {_limit(row)}"
+    return f"{row['rule_id']}{about}: {value}: {_verdict(row)}"
+
+
+def _about(row: Mapping[str, Any]) -> str:
+    return ", ".join(str(value) for value in json.loads(row["labels"]).values())
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    said = " ".join(part for part in (row["verdict"], row["severity"]) if part)
+    return f"{said} ({row['reason']})" if row["reason"] else said
+
+
+def _limit(row: Mapping[str, Any]) -> str:
+    """The configured limit, or that of sampling noise where it is the higher one."""
+    configured = f"{row['operator']} {_number(row, row['threshold'])}"
+    critical = row["critical"]
+    if critical is None or critical < row["threshold"]:
+        return configured
+    return f"> {_number(row, critical)} (noise; configured {configured})"
+
+
+def _support(row: Mapping[str, Any]) -> str:
+    now = "—" if row["n_current"] is None else f"{row['n_current']:,}"
+    return now if row["n_reference"] is None else f"{row['n_reference']:,} → {now}"
+
+
+def _number(row: Mapping[str, Any], value: float | None) -> str:
+    if value is None:
+        return "—"
+    if row["statistic"] in AGES:
+        age = timedelta(seconds=value)
+        return spelled(age) if age % timedelta(days=1) == timedelta(0) else str(age)
+    return f"{value:.6g}"

@@ -1,0 +1,416 @@
+"""Scans of a store: one commit, replays that write nothing, and verdicts from what is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+
+from crucible_batch.assemble.baselines import pin_baseline
+from crucible_batch.assemble.drift import (
+    explained,
+    latest_scan,
+    scan_drift,
+    scan_json,
+    scan_text,
+    snapshot_corpus,
+)
+from crucible_batch.contracts import TABLES
+from crucible_batch.errors import UnknownNameError, UsageError
+from crucible_batch.store import Plan, Store
+
+MAY = datetime(2026, 5, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+CHURN = """\
+[staleness]
+max_document_age = "never"
+[[thresholds]]
+id = "churn"
+metric = "doc_churn_ratio"
+warn = {op = ">", value = 0.10, clear = 0.07}
+"""
+
+
+@pytest.fixture(scope="module")
+def empty_template(tmp_path_factory):
+    """A store with an empty workspace, made once; never written to again."""
+    store = Store.create(tmp_path_factory.mktemp("template") / "store")
+    store.workspace("default", create=True)
+    return store.root
+
+
+@pytest.fixture
+def watched(empty_template, tmp_path, new_loads, monkeypatch):
+    """A store with an empty workspace, without the costs of its catalogue."""
+    shutil.copytree(empty_template, tmp_path / "own" / "store")
+    monkeypatch.setattr("crucible_batch.store.catalog.is_current", lambda *_: True)
+    return new_loads("own")
+
+
+def rules(loads, text):
+    (loads.store.root / "default" / "settings.toml").write_text(text, encoding="utf-8")
+
+
+def corpus(loads, version, names, *, seen, types=None, **options):
+    rows = [
+        {"doc_id": name, "content_hash": hashlib.sha256(name.encode()).hexdigest(),
+         "hash_version": "v", "source_updated_at": seen}
+        for name in names
+    ]  # fmt: skip
+    paths = [loads.parquet("documents.parquet", rows)]
+    if types:
+        listed = [
+            {"entity_id": f"{kind}{n}", "entity_type": kind}
+            for kind, count in types.items()
+            for n in range(count)
+        ]
+        paths.append(loads.parquet("entities.parquet", listed))
+    return loads.corpus(*paths, corpus_version=version, observed_at=seen, **options)
+
+
+def two_versions(loads, **types):
+    corpus(loads, "v1", "abcdefghij", seen=MAY - 2 * DAY, types=types.get("before"))
+    corpus(loads, "v2", "abcdefghkl", seen=MAY - DAY, types=types.get("now"))
+
+
+def append(loads, table, *rows):
+    """Rows of an event table, as another part of the product would have committed them."""
+    spec = TABLES[table]
+    full = [dict.fromkeys(spec.names) | {"workspace_id": "default"} | row for row in rows]
+    frame = pl.DataFrame(full, schema=spec.schema)
+    loads.store.workspace("default").commit(
+        lambda _: Plan(events={table: frame}), kind="test", idempotency_key=f"{table}-{len(rows)}"
+    )
+
+
+def n_commits(loads):
+    return loads.store.table("commits", "default").collect().height
+
+
+def verdicts(scan):
+    return dict(scan.evaluations.select("rule_id", "verdict").iter_rows())
+
+
+def reasons(scan):
+    return dict(scan.evaluations.select("rule_id", "reason").iter_rows())
+
+
+# --- one commit
+
+
+def test_a_scan_is_one_commit_of_snapshot_and_evaluations(watched):
+    two_versions(watched)
+    rules(watched, CHURN)
+    before = n_commits(watched)
+    scan = scan_drift(watched.store, "default", as_of=MAY)
+    assert scan.created
+    assert n_commits(watched) == before + 1
+    commit = watched.rows("commits")[-1]
+    assert commit["tables"] == ["drift_documents", "drift_evaluations", "drift_snapshots"]
+    assert (commit["kind"], commit["idempotency_key"]) == (
+        "drift.scan", f"scan-{scan.facts.scan_id}",
+    )  # fmt: skip
+    (row,) = watched.rows("drift_evaluations")
+    assert row | {"value": None} == {
+        "workspace_id": "default", "scan_id": scan.facts.scan_id, "rule_id": "churn",
+        "labels": "{}", "snapshot_id": scan.snapshot.row["snapshot_id"], "as_of": MAY,
+        "statistic": "doc_churn_ratio", "value": None, "operator": ">", "threshold": 0.10,
+        "critical": None, "n_reference": 10, "n_current": 10, "severity": "warn",
+        "verdict": "breach", "reason": None,
+    }  # fmt: skip
+    assert row["value"] == 4 / 12
+
+
+def test_a_replay_writes_nothing_and_says_so(watched):
+    two_versions(watched)
+    rules(watched, CHURN)
+    first = scan_drift(watched.store, "default", as_of=MAY)
+    before = n_commits(watched)
+    again = scan_drift(watched.store, "default", as_of=MAY)
+    assert (again.created, again.commit, n_commits(watched)) == (False, first.commit, before)
+    assert again.evaluations.equals(first.evaluations)
+    assert again.facts == first.facts
+    assert "nothing was written (no-op)" in scan_text(again)
+    assert "no-op" not in scan_text(first)
+
+
+def test_a_new_time_always_writes_its_row_and_evaluations(watched):
+    corpus(watched, "v1", "abc", seen=MAY - DAY)
+    for night in range(3):
+        assert scan_drift(watched.store, "default", as_of=MAY + night * DAY).created
+    ages = pl.DataFrame(watched.rows("drift_evaluations")).filter(rule_id="document_age")
+    assert ages.sort("as_of")["value"].to_list() == [86_400, 2 * 86_400, 3 * 86_400]
+
+
+def test_other_rules_are_another_scan_of_the_same_snapshot(watched):
+    two_versions(watched)
+    rules(watched, CHURN)
+    first = scan_drift(watched.store, "default", as_of=MAY)
+    rules(watched, CHURN.replace("0.10", "0.40"))
+    other = scan_drift(watched.store, "default", as_of=MAY)
+    assert other.created
+    assert other.facts.scan_id != first.facts.scan_id
+    assert other.facts.snapshot_id == first.facts.snapshot_id
+    assert len(watched.rows("drift_snapshots")) == 1
+    assert (verdicts(first), verdicts(other)) == ({"churn": "breach"}, {"churn": "ok"})
+
+
+def test_a_snapshot_that_is_there_is_not_written_again(watched):
+    two_versions(watched)
+    taken = snapshot_corpus(watched.store, "default", as_of=MAY)
+    scan = scan_drift(watched.store, "default", as_of=MAY)
+    assert scan.created
+    assert scan.snapshot.row == taken.row
+
+
+def test_what_follows_is_in_the_same_commit_and_sees_the_lake_before_it(watched):
+    two_versions(watched)
+    rules(watched, CHURN)
+    seen = []
+
+    def follow(lake, facts, evaluations):
+        seen.append((lake.seq, facts.scan_id, [one.verdict for one in evaluations]))
+        event = dict.fromkeys(TABLES["audit_log"].names) | {
+            "workspace_id": "default", "event_id": facts.scan_id, "action": "drift.alert",
+            "target": "churn", "actor": "watch", "occurred_at": facts.as_of, "detail": "{}",
+        }  # fmt: skip
+        return {"audit_log": pl.DataFrame([event], schema=TABLES["audit_log"].schema)}
+
+    before = watched.store.workspace("default").snapshot().seq
+    scan = scan_drift(watched.store, "default", as_of=MAY, follow=follow)
+    assert seen == [(before, scan.facts.scan_id, ["breach"])]
+    assert "audit_log" in watched.rows("commits")[-1]["tables"]
+    scan_drift(watched.store, "default", as_of=MAY, follow=follow)
+    assert len(seen) == 1
+
+
+def test_a_writer_that_was_faster_makes_what_follows_be_asked_again(watched):
+    two_versions(watched)
+    rules(watched, CHURN)
+    seqs = []
+
+    def follow(lake, facts, evaluations):
+        seqs.append(lake.seq)
+        if len(seqs) == 1:
+            corpus(watched, "v3", "x", seen=MAY + DAY)
+        return {}
+
+    assert scan_drift(watched.store, "default", as_of=MAY, follow=follow).created
+    assert len(seqs) == 2
+    assert seqs[1] > seqs[0]
+
+
+def test_without_a_complete_version_there_is_no_scan(watched):
+    corpus(watched, "half", "ab", seen=MAY - DAY, partial=True)
+    before = n_commits(watched)
+    assert scan_drift(watched.store, "default", as_of=MAY) is None
+    assert n_commits(watched) == before
+
+
+def test_wrong_names_and_times_are_refused(watched):
+    two_versions(watched)
+    with pytest.raises(UsageError, match="has no time zone"):
+        scan_drift(watched.store, "default", as_of=MAY.replace(tzinfo=None))
+    with pytest.raises(UnknownNameError, match="No corpus version is called 'v9'"):
+        scan_drift(watched.store, "default", as_of=MAY, corpus_version="v9")
+
+
+# --- what is measured
+
+
+def test_ages_over_partial_versions_and_skewed_clocks(watched):
+    rules(watched, 'thresholds = []\n[staleness]\nmax_snapshot_age = "7d"\nclock_skew = "1h"\n')
+    corpus(watched, "v1", "a", seen=MAY - 30 * DAY)
+    first = scan_drift(watched.store, "default", as_of=MAY - 29 * DAY)
+    assert reasons(first) == {"document_age": None, "snapshot_age": "first_scan"}
+    corpus(watched, "half", "a", seen=MAY - 2 * DAY, partial=True)
+    rows = [{"doc_id": "a", "content_hash": "h", "hash_version": "v",
+             "source_updated_at": MAY + timedelta(minutes=59)}]  # fmt: skip
+    watched.corpus(
+        watched.parquet("documents.parquet", rows), corpus_version="v2", observed_at=MAY - DAY
+    )
+    scan = scan_drift(watched.store, "default", as_of=MAY)
+    values = dict(scan.evaluations.select("rule_id", "value").iter_rows())
+    assert values == {"document_age": 0.0, "snapshot_age": 30 * 86_400}
+    assert verdicts(scan) == {"document_age": "ok", "snapshot_age": "breach"}
+
+
+def test_a_rule_by_type_has_one_evaluation_for_each_type_ever_seen(watched):
+    rules(
+        watched,
+        '[staleness]\nmax_document_age = "never"\n[[thresholds]]\nid = "lost"\n'
+        'metric = "type_vanished"\nby = "entity_type"\nwarn = {op = ">=", value = 1, clear = 0}\n',
+    )
+    two_versions(watched, before={"law": 12, "city": 3}, now={"city": 3})
+    scan = scan_drift(watched.store, "default", as_of=MAY)
+    found = dict(scan.evaluations.select("labels", "verdict").iter_rows())
+    assert found == {'{"entity_type":"city"}': "ok", '{"entity_type":"law"}': "breach"}
+    scan_drift(watched.store, "default", as_of=MAY - DAY, corpus_version="v1")
+    corpus(watched, "v3", "abc", seen=MAY, types={"city": 3})
+    later = scan_drift(watched.store, "default", as_of=MAY + DAY)
+    found = dict(later.evaluations.select("labels", "verdict").iter_rows())
+    assert found == {'{"entity_type":"city"}': "ok", '{"entity_type":"law"}': "ok"}
+
+
+POLICY = """\
+thresholds = [
+  {id = "all", metric = "distribution", of = "policy_verdict", distance = "tvd", warn = {op = ">", value = 0.1}},
+  {id = "each", metric = "distribution", of = "policy_verdict", distance = "tvd", by = "surface", warn = {op = ">", value = 0.1}},
+]
+[staleness]
+max_document_age = "never"
+"""  # noqa: E501
+
+
+def decisions(n_answer, n_refuse, *, days, surface="chat"):
+    kinds = ["answer"] * n_answer + ["refuse"] * n_refuse
+    return [
+        {"decision_id": f"{surface}{days}-{n}", "surface": surface, "question": "Why?",
+         "verdict": verdict, "confidence": 0.5, "created_at": MAY + days * DAY}
+        for n, verdict in enumerate(kinds)
+    ]  # fmt: skip
+
+
+def test_verdicts_of_a_policy_against_the_days_before_its_window(watched):
+    rules(watched, POLICY)
+    corpus(watched, "v1", "a", seen=MAY - DAY)
+    append(
+        watched, "policy_decisions",
+        *decisions(90, 10, days=-20), *decisions(40, 60, days=-2),
+        *decisions(20, 2, days=-20, surface="mail"), *decisions(1, 2, days=-1, surface="mail"),
+        *decisions(500, 0, days=-40), *decisions(500, 0, days=1),
+    )  # fmt: skip
+    scan = scan_drift(watched.store, "default", as_of=MAY)
+    rows = {(r["rule_id"], r["labels"]): r for r in scan.evaluations.to_dicts()}
+    every = rows["all", "{}"]
+    assert (every["statistic"], every["verdict"]) == ("tvd:policy_verdict", "breach")
+    assert (every["n_reference"], every["n_current"]) == (122, 103)
+    assert every["value"] > every["critical"] > 0.1
+    chat = rows["each", '{"surface":"chat"}']
+    assert (chat["value"], chat["n_reference"], chat["n_current"]) == (0.5, 100, 100)
+    mail = rows["each", '{"surface":"mail"}']
+    assert (mail["verdict"], mail["reason"]) == ("unknown", "insufficient_support")
+    (stats,) = watched.store.root.glob("default/marts/policy_stats/[!_]*.parquet")
+    shares = pl.read_parquet(stats).select("surface", "verdict", "n", "share").rows()
+    assert shares[:2] == [("chat", "answer", 40, 0.4), ("chat", "refuse", 60, 0.6)]
+    content = stats.read_bytes()
+    stats.unlink()
+    assert not scan_drift(watched.store, "default", as_of=MAY).created
+    assert stats.read_bytes() == content
+
+
+RUNS = """\
+thresholds = [
+  {id = "abstained", metric = "distribution", of = "abstained", distance = "psi", warn = {op = ">", value = 0.1}},
+  {id = "class", metric = "distribution", of = "error_class", distance = "js", warn = {op = ">", value = 0.1}},
+  {id = "sure", metric = "distribution", of = "confidence", distance = "js", warn = {op = ">", value = 0.1}},
+]
+[staleness]
+max_document_age = "never"
+"""  # noqa: E501
+
+
+def answers(loads, run, confidences, n_abstained, *, days):
+    ended = (MAY + days * DAY).isoformat()
+    stated = {"run_id": run, "golden_set": "g", "samples_n": len(confidences)}
+    head = {"run": stated | {"status": "succeeded", "occurred_at": ended}}
+    lines = [
+        {"item_id": "q1", "sample_index": n, "answer": "So.", "abstained": n < n_abstained,
+         "confidence": confidence}
+        for n, confidence in enumerate(confidences)
+    ]  # fmt: skip
+    loads.run(loads.lines(f"{run}.jsonl", head, *lines))
+
+
+@pytest.fixture
+def with_runs(watched, item):
+    watched.golden(watched.lines("golden.jsonl", item(1)), golden_set="g")
+    rules(watched, RUNS)
+    corpus(watched, "v1", "a", seen=MAY - DAY)
+    answers(watched, "pinned", [n / 100 for n in range(100)], 10, days=-9)
+    return watched
+
+
+def test_answers_are_held_against_the_only_pinned_baseline(with_runs):
+    loads = with_runs
+    assert set(reasons(scan_drift(loads.store, "default", as_of=MAY)).values()) == {
+        "no_pinned_baseline"
+    }
+    pin_baseline(loads.store, "default", "release", "pinned", reason="r", author="a")
+    assert set(reasons(scan_drift(loads.store, "default", as_of=MAY + DAY)).values()) == {
+        "no_run_to_compare"
+    }
+    answers(loads, "new", [0.9 + n / 1_000 for n in range(100)], 60, days=1.5)
+    answers(loads, "late", [0.1] * 100, 0, days=9)
+    scan = scan_drift(loads.store, "default", as_of=MAY + 2 * DAY)
+    rows = {r["rule_id"]: r for r in scan.evaluations.to_dicts()}
+    assert {name: r["verdict"] for name, r in rows.items()} == {
+        "abstained": "breach", "sure": "breach", "class": "unknown",
+    }  # fmt: skip
+    assert rows["class"]["reason"] == "not_scored"
+    assert (rows["abstained"]["n_reference"], rows["abstained"]["n_current"]) == (100, 100)
+    said = {row[1]: row for row in explained(scan)}
+    assert said["sure"][5].endswith(" (noise; configured > 0.1)")
+    assert said["sure"][6:] == ("100 → 100", "breach warn")
+
+
+def test_a_baseline_that_is_not_there_or_moves_is_refused(with_runs):
+    rules(with_runs, RUNS + '[drift]\nbaseline = "pinned:nobody"\n')
+    with pytest.raises(UnknownNameError, match="No baseline is called 'nobody'"):
+        scan_drift(with_runs.store, "default", as_of=MAY)
+    rules(with_runs, RUNS + '[drift]\nbaseline = "latest-succeeded"\n')
+    with pytest.raises(UsageError, match="another run every night"):
+        scan_drift(with_runs.store, "default", as_of=MAY)
+
+
+OTHERS = """\
+thresholds = [
+  {id = "dead", metric = "webhook_dead", warn = {op = ">", value = 0}},
+  {id = "flip", metric = "judge_flip", critical = {op = "<=", value = 0.001}},
+  {id = "e", metric = "judge_e", critical = {op = ">=", value = 100}},
+  {id = "model", metric = "judge_model_changed", warn = {op = ">", value = 0}},
+]
+[staleness]
+max_document_age = "never"
+"""
+
+
+def test_judges_and_webhooks_are_watched_too(watched):
+    rules(watched, OTHERS)
+    corpus(watched, "v1", "a", seen=MAY - DAY)
+    none = scan_drift(watched.store, "default", as_of=MAY)
+    assert verdicts(none) == {"e": "unknown", "flip": "unknown", "model": "unknown"}
+    assert set(reasons(none).values()) == {"not_measured"}
+    append(
+        watched, "anchor_verdicts",
+        *({"anchor_id": "a", "judge": "m@1", "as_of": MAY + n * DAY, "repeat": 0,
+           "judge_model": model} for n, model in enumerate(["m-1", "m-1", "m-2"])),
+    )  # fmt: skip
+    append(watched, "deliveries",
+           {"event_id": "e", "endpoint": "ops", "due_at": MAY, "created_at": MAY})  # fmt: skip
+    append(watched, "delivery_attempts",
+           {"event_id": "e", "endpoint": "ops", "n": 1, "started_at": MAY, "outcome": "dead"})  # fmt: skip  # noqa: E501
+    for night, verdict in ((1, "ok"), (2, "breach")):
+        scan = scan_drift(watched.store, "default", as_of=MAY + night * DAY)
+        labels = dict(scan.evaluations.select("rule_id", "labels").iter_rows())
+        assert (verdicts(scan)["model"], verdicts(scan)["dead"]) == (verdict, "breach")
+        assert (labels["model"], labels["dead"]) == ('{"judge":"m@1"}', '{"endpoint":"ops"}')
+
+
+# --- what is said
+
+
+def test_the_last_scan_by_then_is_found_and_printed_as_json(watched):
+    corpus(watched, "v1", "abc", seen=MAY - DAY)
+    assert latest_scan(watched.store, "default", as_of=MAY) is None
+    first = scan_drift(watched.store, "default", as_of=MAY)
+    scan_drift(watched.store, "default", as_of=MAY + 2 * DAY)
+    found = latest_scan(watched.store, "default", as_of=MAY + DAY)
+    assert found.facts == first.facts
+    content = scan_json(found)
+    assert content["snapshot"]["as_of"] == "2026-05-01T00:00:00+00:00"
+    assert {row["rule_id"] for row in content["evaluations"]} >= {"churn", "document_age"}
+    assert all(row["labels"] == {} for row in content["evaluations"])
