@@ -1,4 +1,4 @@
-"""`crucible load golden|qrels|run|corpus`: read, check, commit, and say where every row went."""
+"""`crucible load golden|qrels|run|corpus|policy|cache`: read, check, commit, count every row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from crucible_batch.assemble.load import LoadReport
 
 app = typer.Typer(
-    help="Load golden sets, judgments, runs and corpus versions.",
+    help="Load golden sets, judgments, runs, corpus versions, policy decisions, cache states.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -27,7 +27,7 @@ FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="parquet, jsonl, yaml, goldset, trec or topics; found out when absent.",
+        help="parquet, jsonl, yaml, goldset, trec, topics or text; found out when absent.",
         show_default=False,
     ),
 ]
@@ -178,7 +178,7 @@ def corpus(
     workspace: Workspace = "default",
     json: Json = False,
 ) -> None:
-    """Load a version of the corpus: its documents, entities and mentions."""
+    """Load a version of the corpus: its documents (or their texts), entities and mentions."""
     from crucible_batch.assemble.load import load_corpus
 
     store = open_store(root)
@@ -193,6 +193,46 @@ def corpus(
             format=format,
             dry_run=dry_run,
             progress=show,
+        )
+    show_report(report, json=json)
+
+
+@app.command()
+def policy(
+    paths: Paths,
+    format: FormatOption = None,  # noqa: A002 (the option's name)
+    dry_run: DryRun = False,
+    root: Root = None,
+    workspace: Workspace = "default",
+    json: Json = False,
+) -> None:
+    """Load decisions of the answer policy; drift scans judge how often it decides what."""
+    from crucible_batch.assemble.load import load_policy
+
+    store = open_store(root)
+    with progress("loading policy decisions") as show:
+        report = load_policy(
+            store, paths, workspace=workspace, format=format, dry_run=dry_run, progress=show
+        )
+    show_report(report, json=json)
+
+
+@app.command()
+def cache(
+    paths: Paths,
+    format: FormatOption = None,  # noqa: A002 (the option's name)
+    dry_run: DryRun = False,
+    root: Root = None,
+    workspace: Workspace = "default",
+    json: Json = False,
+) -> None:
+    """Load observations and entries of the answer cache."""
+    from crucible_batch.assemble.load import load_cache
+
+    store = open_store(root)
+    with progress("loading cache states") as show:
+        report = load_cache(
+            store, paths, workspace=workspace, format=format, dry_run=dry_run, progress=show
         )
     show_report(report, json=json)
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from crucible_batch.errors import SHOWN, ContractError
 from crucible_batch.formats.chunk import Chunk, Findings, Reading
+from crucible_batch.formats.documents import read_documents
 from crucible_batch.formats.goldset import read_goldset
 from crucible_batch.formats.ids import with_assertion_ids
 from crucible_batch.formats.jsonl import read_jsonl
@@ -56,10 +57,13 @@ def _chunks(
             yield from read_yaml(source, findings)
         elif source.format is Format.TOPICS:
             yield from read_topics(source, findings)
-        elif verb is Verb.QRELS:
+        elif source.format is Format.TREC and verb is Verb.QRELS:
             yield from read_trec_qrels(source, findings, lane)
     if trec and verb is Verb.RUN:  # together: a ranking may be spread over files
         yield from read_trec_run(trec, findings)
+    texts = [source for source in sources if source.format is Format.TEXT]
+    if texts:  # together: a row for each file would be as many pieces
+        yield from read_documents(texts, findings)
 
 
 def _with_ids(chunk: Chunk) -> Chunk:

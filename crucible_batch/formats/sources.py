@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 import pyarrow as pa
 
 from crucible_batch.errors import ContractError, UsageError
-from crucible_batch.formats.verbs import Verb
+from crucible_batch.formats.folders import (
+    COMPRESSED_SUFFIXES,
+    KNOWN_SUFFIXES,
+    expand,
+    named_folders,
+    plain_name,
+    relative_name,
+)
+from crucible_batch.formats.verbs import Verb, named_table
 
 HEAD_BYTES = 1 << 16
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 """Compression by the first bytes: the content decides, and a name that says another is refused."""
 
-COMPRESSED_SUFFIXES = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-KNOWN_SUFFIXES = (
-    *(".parquet", ".pq", ".jsonl", ".ndjson", ".json"),
-    *(".trec", ".run", ".qrels", ".qrel", ".txt", ".tsv"),
-)
-"""What is taken from a folder when no format is asked for."""
-
 SHEETS = (".csv", ".xlsx", ".xls", ".ods")
 """Names of tables that are not read: their cells have no types."""
+
+TEXT_SUFFIXES = (".md", ".markdown", ".txt")
+"""Names of documents, when a corpus is loaded."""
 
 YAML_SUFFIXES = (".yaml", ".yml")
 """Taken from a folder too, but only for golden items: elsewhere they are somebody's settings."""
@@ -46,6 +49,7 @@ class Format(StrEnum):
     TREC = "trec"
     TOPICS = "topics"
     YAML = "yaml"
+    TEXT = "text"
 
 
 SERVES: dict[Format, tuple[Verb, ...]] = {
@@ -55,6 +59,7 @@ SERVES: dict[Format, tuple[Verb, ...]] = {
     Format.TREC: (Verb.RUN, Verb.QRELS),
     Format.TOPICS: (Verb.GOLDEN,),
     Format.YAML: (Verb.GOLDEN,),
+    Format.TEXT: (Verb.CORPUS,),
 }
 
 TREC_COLUMNS = {Verb.RUN: 6, Verb.QRELS: 4}
@@ -69,93 +74,18 @@ class Source:
         name: How the user named it; what `_source_file` says.
         format: How it is read.
         compression: pyarrow's name of its compression, or None.
+        relative: Its path below the folder that was named.
     """
 
     path: Path
     name: str
     format: Format
     compression: str | None = None
+    relative: str = ""
 
     def open(self) -> pa.NativeFile:
         """Open the (decompressed) bytes as a stream."""
         return pa.input_stream(str(self.path), compression=self.compression)
-
-
-@dataclass(frozen=True)
-class Expanded:
-    """Files found under the given paths, and those of a folder left aside as no known format."""
-
-    files: tuple[Path, ...]
-    skipped: tuple[Path, ...]
-
-
-def expand(
-    paths: Iterable[str | Path],
-    *,
-    every_file: bool = False,
-    suffixes: tuple[str, ...] = KNOWN_SUFFIXES,
-) -> Expanded:
-    """Turn files, folders and globs into files, each once, in the order of their names.
-
-    Args:
-        paths: What the user gave. A folder is searched with its subfolders; files and folders
-            whose names begin with a dot or an underscore are left out.
-        every_file: Take files of any name from a folder (a format was asked for).
-        suffixes: What the names of the files taken from a folder end with.
-
-    Raises:
-        UsageError: A path is not there, or a folder or glob has no file.
-    """
-    given = [str(path) for path in paths]
-    if not given:
-        raise UsageError("No input was given", fix="name at least one file, folder or glob")
-    files: dict[Path, Path] = {}
-    skipped: list[Path] = []
-    for path in given:
-        taken, left = _expand_one(path, () if every_file else suffixes)
-        skipped += left
-        for file in taken:
-            files.setdefault(file.resolve(), file)
-    return Expanded(tuple(sorted(files.values(), key=str)), tuple(sorted(set(skipped), key=str)))
-
-
-def _expand_one(given: str, suffixes: tuple[str, ...]) -> tuple[list[Path], list[Path]]:
-    """Files taken from one path, and files left aside; no suffixes: every file is taken."""
-    path = Path(given)
-    if path.is_file():
-        return [path], []
-    if path.is_dir():
-        found = [file for file in path.rglob("*") if file.is_file() and not _hidden(path, file)]
-        taken = [file for file in found if not suffixes or plain_name(file).endswith(suffixes)]
-        left = [file for file in found if file not in set(taken)]
-    elif glob.has_magic(given):
-        matches = [Path(match) for match in glob.glob(given, recursive=True)]  # noqa: PTH207
-        taken, left = [match for match in matches if match.is_file()], []
-        for folder in (match for match in matches if match.is_dir() and "**" not in given):
-            inner, other = _expand_one(str(folder), suffixes)
-            taken, left = taken + inner, left + other
-    elif path.exists():
-        raise UsageError(f"{given} is neither a file nor a folder", fix="give a regular file")
-    else:
-        raise UsageError(f"{given} does not exist", fix="check the path and the working directory")
-    if not taken:
-        raise UsageError(
-            f"{given} has no file to load",
-            problems=[f"{file} has no known name" for file in sorted(left)],
-            fix=f"files are known by {', '.join(suffixes)} (and .gz, .bz2, .zst); "
-            "--format takes files of any name; CSV is not read",
-        )
-    return taken, left
-
-
-def _hidden(folder: Path, file: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-
-
-def plain_name(path: Path) -> str:
-    """The lower-case file name without a suffix of compression."""
-    name = path.name.lower()
-    return next((name.removesuffix(s) for s in COMPRESSED_SUFFIXES if name.endswith(s)), name)
 
 
 def identify(path: Path, verb: Verb, wanted: Format | None = None) -> Source:
@@ -171,7 +101,10 @@ def identify(path: Path, verb: Verb, wanted: Format | None = None) -> Source:
         ContractError: The file is empty, damaged, or in an encoding that is not UTF-8.
     """
     compression, head = _peek(path)
-    chosen = wanted or _guess(path, head, verb)
+    is_text = verb is Verb.CORPUS and plain_name(path).endswith(TEXT_SUFFIXES)
+    if not head and not (is_text or wanted is Format.TEXT):
+        raise ContractError(f"{path} is empty", fix="write it again, or leave it out")
+    chosen = wanted or (Format.TEXT if is_text else _guess(path, head, verb))
     if chosen is None:
         raise _unknown(path, head, verb)
     if verb not in SERVES[chosen]:
@@ -219,8 +152,6 @@ def _peek(path: Path) -> tuple[str | None, bytes]:
             head = bytes(stream.read(HEAD_BYTES))
     except OSError as error:
         raise unreadable(path, error) from error
-    if not head:
-        raise ContractError(f"{path} is empty", fix="write it again, or leave it out")
     if head.startswith(WIDE_BOMS):
         raise ContractError(f"{path} is UTF-16, not UTF-8", fix="save it as UTF-8")
     return compression, head
@@ -278,9 +209,25 @@ def find(
     paths: Iterable[str | Path], verb: Verb, wanted: Format | None = None
 ) -> tuple[tuple[Source, ...], tuple[Path, ...]]:
     """Expand `paths` and identify each file; the second part is what folders left aside."""
-    by_hand = YAML_SUFFIXES if verb in SERVES[Format.YAML] else ()
-    expanded = expand(paths, every_file=wanted is not None, suffixes=(*KNOWN_SUFFIXES, *by_hand))
-    return tuple(identify(path, verb, wanted) for path in expanded.files), expanded.skipped
+    given = list(paths)
+    by_hand = (*YAML_SUFFIXES,) if verb in SERVES[Format.YAML] else ()
+    texts = (*TEXT_SUFFIXES,) if verb in SERVES[Format.TEXT] else ()
+    suffixes = (*KNOWN_SUFFIXES, *by_hand, *texts)
+    expanded = expand(given, every_file=wanted is not None, suffixes=suffixes)
+    folders = named_folders(given)
+    found = [
+        replace(identify(path, verb, wanted), relative=relative_name(path, folders))
+        for path in expanded.files
+    ]
+    if wanted is not None:
+        return tuple(found), expanded.skipped
+    # A folder of tables may hold a README: beside a table of documents no text is one.
+    tables = {named_table(s.path.name, verb) for s in found if s.format is not Format.TEXT}
+    left = [s for s in found if s.format is Format.TEXT and "documents" in tables]
+    return (
+        tuple(s for s in found if s not in left),
+        (*expanded.skipped, *(s.path for s in left)),
+    )
 
 
 def skip_bom(blocks: Iterable[bytes]) -> Iterator[bytes]:

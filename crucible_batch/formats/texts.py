@@ -1,4 +1,4 @@
-"""Texts of documents: JSON Lines or Parquet files with doc_id and text."""
+"""Texts of documents: JSON Lines or Parquet files with doc_id and text, or files of text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crucible_batch.errors import ContractError
+from crucible_batch.formats.chunk import Findings
+from crucible_batch.formats.documents import document_text
 from crucible_batch.formats.lines import LineError, decode, numbered_lines
 from crucible_batch.formats.sources import Format, Source, find, unreadable
 from crucible_batch.formats.verbs import Verb
@@ -43,6 +45,13 @@ def read_texts(paths: Iterable[str | Path]) -> dict[str, str]:
 
 def _rows(source: Source) -> Iterator[tuple[int, object, object]]:
     """Number from 1, doc_id and text of every row."""
+    if source.format is Format.TEXT:
+        try:
+            document = document_text(source, Findings())
+        except UnicodeDecodeError as error:
+            raise _fault(source, 1, f"not UTF-8 (byte {error.start + 1})") from error
+        yield 1, document.doc_id, document.text
+        return
     if source.format is Format.PARQUET:
         try:
             with pq.ParquetFile(source.path) as file:

@@ -259,7 +259,7 @@ class Session:
         notes = []
         if self.skipped:
             named = ", ".join(str(path) for path in self.skipped[:5])
-            notes.append(f"left aside, no known format: {named}")
+            notes.append(f"left aside, no known format or beside tables: {named}")
         if n := self._surrogates():
             notes.append(f"{n:,} lone surrogates were replaced by U+FFFD")
         return tuple(notes)
