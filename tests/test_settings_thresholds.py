@@ -224,6 +224,24 @@ def test_a_fault_inside_a_table_of_its_own_is_told_there(tmp_path):
     assert problem.startswith("line 7: thresholds.1.warn.value: [7] is neither")
 
 
+def test_a_fault_in_a_list_of_rules_is_told_on_the_line_of_its_rule(tmp_path):
+    text = """\
+thresholds = [
+  {id = "a", metric = "orphan_rate", warn = {op = ">", value = 0.5}},  # [not a list]
+  # {id = "no rule"}
+  {id = "b", metric = "orphan_rate", warn = {op = ">", value = 0.5, clear = 0.6}},
+]
+[scoring]
+ks = [
+  5,
+]
+relevant_at = 7
+"""
+    first, second = refused(tmp_path, text)
+    assert first.startswith("line 10: scoring.relevant_at")
+    assert second.startswith("line 4: thresholds.2.warn: clear 0.6 lies on the bad side")
+
+
 def test_two_rules_of_one_name_are_refused_at_the_second(tmp_path):
     (problem,) = refused(tmp_path, CHURN + "\n" + CHURN)
     assert problem == "line 7: two rules are called 'churn': give each an id of its own"

@@ -19,7 +19,8 @@ Place = tuple[str | int, ...]
 """Keys and numbers that lead to a value, e.g. ("thresholds", 0, "warn", "value")."""
 
 _HEAD = re.compile(r"^\s*(?P<open>\[\[?)\s*(?P<name>[^\]#]+?)\s*\]")
-_KEY = re.compile(r"""(?:^|[{,])\s*(?P<key>(?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[\w-]+)*)\s*=""")
+_TEXT = re.compile(r"\"[^\"]*\"(?!\s*=)|'[^']*'(?!\s*=)")
+_PART = re.compile(r"""[{}]|(?P<key>(?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[\w-]+)*)\s*=""")
 
 
 def located(message: str, place: Place) -> PydanticCustomError:
@@ -78,21 +79,43 @@ def _named(place: Place) -> str:
 def _placed(text: str) -> Iterator[tuple[Place, int]]:
     """Every head and key of a file with its line, in order."""
     table: Place = ()
+    listed: Place | None = None  # inside `key = [`, where each line may be an entry `{…}`
     n_entries: dict[Place, int] = {}
     for line, content in enumerate(text.splitlines(), start=1):
-        if head := _HEAD.match(content):
+        code = _TEXT.sub('""', content).partition("#")[0].strip()
+        if listed is not None and code.startswith("]"):
+            listed = None
+        elif listed is not None and code.startswith("{"):
+            entry = _next_entry(listed, n_entries)
+            yield entry, line
+            yield from (((*entry, *key), line) for key in _keys(code))
+        elif listed is None and (head := _HEAD.match(content)):
             table = _resolved(_words(head["name"]), n_entries)
-            if head["open"] == "[[":
-                n_entries[table] = n_entries.get(table, 0) + 1
-                table = (*table, n_entries[table] - 1)
+            table = _next_entry(table, n_entries) if head["open"] == "[[" else table
             yield table, line
-            continue
-        code = re.sub(r"\"[^\"]*\"(?!\s*=)|'[^']*'(?!\s*=)", '""', content).partition("#")[0]
-        outer: Place = ()
-        for key in _KEY.finditer(code):
-            inner = outer if key.start() else ()
-            yield (*table, *inner, *_words(key["key"])), line
-            outer = outer or _words(key["key"])
+        elif listed is None:
+            keys = list(_keys(code))
+            yield from (((*table, *key), line) for key in keys)
+            listed = (*table, *keys[0]) if keys and code.endswith("[") else None
+
+
+def _keys(code: str) -> Iterator[Place]:
+    """The keys of a line, those of inline tables below the key these belong to."""
+    around: list[Place] = []
+    last: Place = ()
+    for part in _PART.finditer(code):
+        if part[0] == "{":
+            around.append(last)
+        elif part[0] == "}":
+            del around[-1:]
+        else:
+            last = _words(part["key"])
+            yield (*(word for words in around for word in words), *last)
+
+
+def _next_entry(listed: Place, n_entries: dict[Place, int]) -> Place:
+    n_entries[listed] = n_entries.get(listed, 0) + 1
+    return (*listed, n_entries[listed] - 1)
 
 
 def _resolved(words: Place, n_entries: dict[Place, int]) -> Place:

@@ -18,9 +18,10 @@ from crucible_batch.assemble.drift import (
     scan_text,
     snapshot_corpus,
 )
+from crucible_batch.assemble.evaluate import evaluate_run
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
-from crucible_batch.store import Plan, Store
+from crucible_batch.store import MartFile, Plan, Store
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -357,6 +358,23 @@ def test_answers_are_held_against_the_only_pinned_baseline(with_runs):
     assert said["sure"][6:] == ("100 → 100", "breach warn")
 
 
+def test_error_classes_are_compared_once_both_runs_are_scored(with_runs):
+    loads = with_runs
+    pin_baseline(loads.store, "default", "release", "pinned", reason="r", author="a")
+    answers(loads, "new", [0.5] * 100, 60, days=-1)
+    for run in ("pinned", "new"):
+        evaluate_run(loads.store, "default", run)
+    scan = scan_drift(loads.store, "default", as_of=MAY)
+    (row,) = scan.evaluations.filter(rule_id="class").to_dicts()
+    classified = {
+        run: loads.store.table("result_metrics").filter(run_id=run).select("error_class")
+        .drop_nulls().collect().height
+        for run in ("pinned", "new")
+    }  # fmt: skip
+    assert (row["n_reference"], row["n_current"]) == (classified["pinned"], classified["new"])
+    assert min(classified.values()) > 0, classified
+
+
 def test_a_baseline_that_is_not_there_or_moves_is_refused(with_runs):
     rules(with_runs, RUNS + '[drift]\nbaseline = "pinned:nobody"\n')
     with pytest.raises(UnknownNameError, match="No baseline is called 'nobody'"):
@@ -398,6 +416,30 @@ def test_judges_and_webhooks_are_watched_too(watched):
         labels = dict(scan.evaluations.select("rule_id", "labels").iter_rows())
         assert (verdicts(scan)["model"], verdicts(scan)["dead"]) == (verdict, "breach")
         assert (labels["model"], labels["dead"]) == ('{"judge":"m@1"}', '{"endpoint":"ops"}')
+
+
+def test_the_latest_night_of_the_anchors_is_held_against_its_limits(watched):
+    rules(watched, OTHERS)
+    corpus(watched, "v1", "a", seen=MAY - DAY)
+    table = TABLES["judge_drift"]
+    nights = [
+        {"as_of": MAY - 2 * DAY, "p_flip": 0.5, "e_value": 1.0},
+        {"as_of": MAY - DAY, "p_flip": 0.0005, "e_value": 99.0},
+        {"as_of": MAY + DAY, "p_flip": 1.0, "e_value": 500.0},
+    ]
+    same = {"workspace_id": "default", "judge": "m@1", "n_anchors": 30, "n_failed": 1,
+            "n_flips": 6, "f0": 0.02, "alarm": True, "attribution": "judge"}  # fmt: skip
+    frame = pl.DataFrame([same | night for night in nights], schema=table.schema)
+    workspace = watched.store.workspace("default")
+    workspace.publish_marts(
+        workspace.stage_marts([MartFile(table="judge_drift", name="night", rows=frame)])
+    )
+    scan = scan_drift(watched.store, "default", as_of=MAY)
+    rows = {r["rule_id"]: r for r in scan.evaluations.to_dicts()}
+    assert (rows["flip"]["verdict"], rows["flip"]["severity"]) == ("breach", "critical")
+    assert (rows["flip"]["value"], rows["flip"]["operator"]) == (0.0005, "<=")
+    assert (rows["e"]["verdict"], rows["e"]["value"]) == ("ok", 99.0)
+    assert rows["e"]["labels"] == '{"judge":"m@1"}'
 
 
 # --- what is said
