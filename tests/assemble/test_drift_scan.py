@@ -278,6 +278,8 @@ def decisions(n_answer, n_refuse, *, days, surface="chat"):
 def test_verdicts_of_a_policy_against_the_days_before_its_window(watched):
     rules(watched, POLICY)
     corpus(watched, "v1", "a", seen=MAY - DAY)
+    silent = scan_drift(watched.store, "default", as_of=MAY - timedelta(hours=1))
+    assert reasons(silent) == {"all": "no_decisions", "each": "no_decisions"}
     append(
         watched, "policy_decisions",
         *decisions(90, 10, days=-20), *decisions(40, 60, days=-2),

@@ -25,6 +25,7 @@ NO_BASELINE = "no_pinned_baseline"
 SEVERAL = "several_pinned_baselines"
 NO_RUN = "no_run_to_compare"
 NOT_SCORED = "not_scored"
+NO_DECISIONS = "no_decisions"
 
 Counts = Mapping[str, int]
 
@@ -174,6 +175,8 @@ def policy_sides(
     )
     times = {"as_of": as_of, "window_start": start, "reference_start": earliest}
     counts = query("policy_counts", {"decisions": decisions}, times)
+    if counts.is_empty():  # also of a fan-out: a policy that says nothing any more is not silent
+        return [Sides(reference={}, current={}, labels={}, reason=NO_DECISIONS)]
     surfaces = counts["surface"].unique().sort().to_list() if by_surface else [None]
     return [
         Sides(
