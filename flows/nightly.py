@@ -130,7 +130,7 @@ def _steps(night: Night, root: Path, config: Path) -> dict[str, Any] | State[dic
         print(moved)
     baseline, candidate = steps.choose_runs(night)
     if baseline is None or candidate is None:
-        print(steps.why_no_candidate(night))
+        print(steps.why_not_judged(night, candidate))
         return _outcome(night, baseline, None)
     print(compare(root, config, as_of, baseline, candidate))
     told = gate(root, config, as_of, baseline, candidate)

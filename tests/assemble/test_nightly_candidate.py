@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 from nights import Nights
 
-from crucible_batch.assemble.nightly import Night, steps
-from crucible_batch.errors import UnknownNameError, UsageError
+from crucible_batch.assemble.nightly import Night, do_night, steps
+from crucible_batch.errors import UnknownNameError
 
 NOON, EVENING = "2026-05-01T12:00:00Z", "2026-05-01T20:00:00Z"
 
@@ -114,11 +114,15 @@ def test_latest_succeeded_is_never_newer_than_the_candidate(nights):
     assert chosen(nights, EVENING) == ("a", "b")
 
 
-def test_latest_succeeded_needs_another_run(nights):
+def test_the_first_night_of_latest_succeeded_has_nothing_to_compare_with(nights):
     nights.top["baseline"] = "latest-succeeded"
     nights.run("only", "01:00")
-    with pytest.raises(UsageError, match="can be the baseline of 'only'"):
-        chosen(nights, NOON)
+    done = do_night(nights.night(NOON))
+    assert (done.candidate, done.exit_code) == (None, 3)
+    assert "only has no baseline: no other run of faq had succeeded before it" in done.why_none
+    nights.run("second", "13:00")
+    done = do_night(nights.night(EVENING))
+    assert (done.baseline, done.candidate, done.exit_code) == ("only", "second", 0)
 
 
 def test_the_first_run_of_all_is_no_candidate_once_it_was_a_baseline(nights):
@@ -142,10 +146,10 @@ def test_a_night_without_candidate_says_which_runs_came_too_late(nights):
     nights.run("later", "13:00")
     night = loaded(nights, NOON)
     assert steps.choose_runs(night) == ("base", None)
-    why = steps.why_no_candidate(night)
+    why = steps.why_not_judged(night, None)
     assert "no new run of faq to judge as of 2026-05-01 12:00:00 UTC" in why
     assert "1 finished later, the last one later at 2026-05-01 13:00:00 UTC" in why
-    assert "later" not in steps.why_no_candidate(nights.night(EVENING))
+    assert "later" not in steps.why_not_judged(nights.night(EVENING), None)
 
 
 def test_a_run_that_does_not_say_when_it_finished_counts_from_its_load(nights):

@@ -132,7 +132,7 @@ def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
         "corpus": corpus,
     }
     if baseline is None or candidate is None:
-        why = steps.why_no_candidate(night)
+        why = steps.why_not_judged(night, candidate)
         return NightResult(**done, why_none=why, exit_code=NOTHING_TO_JUDGE)
     made, gate = judging.judge_and_report(night, baseline, candidate, progress=progress)
     progress("writing the report")

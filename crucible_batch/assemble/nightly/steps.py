@@ -132,11 +132,11 @@ def choose_runs(night: Night) -> tuple[str | None, str | None]:
     other run that had succeeded when the candidate finished.
 
     Returns:
-        Either may be None: no new run, and then no baseline where it depends on the candidate.
+        Either may be None: no new run, and then no baseline where it depends on the candidate; or
+        no other run that could be the baseline of a new one.
 
     Raises:
         UnknownNameError: No run or baseline has the name in the configuration.
-        UsageError: The baseline is `latest-succeeded`, and no other run has succeeded.
     """
     snapshot = night.opened().snapshot()
     named = night.config.baseline
@@ -165,15 +165,24 @@ def choose_runs(night: Night) -> tuple[str | None, str | None]:
             as_of=newest["finished_at"],
         )
     except UsageError:
-        # The very first run was a baseline already and has nothing older to be judged against.
-        if newest["run_id"] in set(nights["baseline_run_id"]):
-            return None, None
-        raise
+        # The very first run, once it was a baseline, is no new run.
+        is_new = newest["run_id"] not in set(nights["baseline_run_id"])
+        return None, newest["run_id"] if is_new else None
     return baseline, newest["run_id"]
 
 
-def why_no_candidate(night: Night) -> str:
-    """Say in words that there is no new run, and which runs come too late for the night."""
+def why_not_judged(night: Night, candidate: str | None) -> str:
+    """Say in words what is missing: an earlier run to compare with, or a new run.
+
+    Args:
+        night: The night.
+        candidate: The new run, which then has no baseline.
+    """
+    if candidate is not None:
+        return (
+            f"{candidate} has no baseline: no other run of {night.config.golden_set} had succeeded "
+            "before it; a later run can be compared with it"
+        )
     said = f"no new run of {night.config.golden_set} to judge as of {_written(night.as_of)}"
     late = finished_runs(night.opened().snapshot(), night.config.golden_set).filter(
         pl.col("finished_at") > night.as_of
