@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from crucible_batch.cli import (
+    anchors,
     baseline,
     compare,
     contract,
@@ -89,6 +90,7 @@ app.add_typer(qrels.app, name="qrels")
 app.add_typer(override.app, name="override")
 app.add_typer(judge.app, name="judge")
 app.add_typer(drift.app, name="drift")
+app.add_typer(anchors.app, name="anchors")
 app.command("nightly")(nightly.nightly)
 app.command("sql")(store.sql)
 app.command("metrics")(score.metrics)

@@ -1,4 +1,4 @@
-"""`crucible judge assertions|claims RUN` and `crucible qrels judge RUN`."""
+"""`crucible judge assertions|claims|bridge RUN` and `crucible qrels judge RUN`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from crucible_batch.assemble.judge import Judged
 
 app = typer.Typer(
-    help="Judge what runs answered: assertions and claims.",
+    help="Judge what runs answered: assertions and claims; one judge beside another.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -182,6 +182,48 @@ def claims(
     with calls_bar("judging claims") as watch:
         done = judge_claims(store, workspace, runs, options=options, watch=watch)
     _show(done, dry_run=dry_run, json=json)
+
+
+@app.command()
+def bridge(
+    runs: Runs,
+    judge: JudgeName = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            help="Lane that has judged the runs; the only other one when absent.",
+            show_default=False,
+        ),
+    ] = None,
+    base_url: BaseUrl = None,
+    concurrency: Concurrency = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    root: Root = None,
+    workspace: Workspace = "default",
+    json: Json = False,
+) -> None:
+    """Let another judge judge the same stored answers, and say how far the two are apart."""
+    from crucible_batch.assemble.anchors import bridge_judges, bridge_lines
+    from crucible_batch.assemble.judge import JudgeOptions, judged_lines, require_answers
+
+    options = JudgeOptions(
+        judge=judge,
+        base_url=base_url,
+        concurrency=concurrency,
+        max_calls=max_calls,
+        max_cost=max_cost,
+    )
+    store = open_store(root)
+    with calls_bar("judging assertions") as watch:
+        done = bridge_judges(store, workspace, runs, against=against, options=options, watch=watch)
+    if json:
+        emit_json(done.to_dict())
+    else:
+        for line in (*judged_lines(done.judged, dry_run=False), *bridge_lines(done)):
+            emit(line)
+    require_answers(done.judged)
 
 
 def _show(done: Judged, *, dry_run: bool, json: bool) -> None:

@@ -130,6 +130,7 @@ class ChatJudge:
             prompt_tokens=tokens[0],
             completion_tokens=tokens[1],
             cost_usd=self.prices.cost(*tokens),
+            model=completion.model,
         )
 
 

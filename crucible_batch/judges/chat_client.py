@@ -73,12 +73,14 @@ class Completion:
         cut_off: The text ends where the token limit stopped it.
         prompt_tokens: Tokens in, None when not told.
         completion_tokens: Tokens out, None when not told.
+        model: The model that answered, as the endpoint calls it; None when not told.
     """
 
     text: str
     cut_off: bool
     prompt_tokens: int | None
     completion_tokens: int | None
+    model: str | None = None
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,15 @@ def completion_of(content: Any) -> Completion:
         cut_off=choice.get("finish_reason") == "length" or len(kept) < len(said),
         prompt_tokens=_count(tokens.get("prompt_tokens")),
         completion_tokens=_count(tokens.get("completion_tokens")),
+        model=_name(content.get("model")),
     )
+
+
+def _name(value: object) -> str | None:
+    """The name of a model as one line of text; anything else is not known."""
+    if not isinstance(value, str):
+        return None
+    return SURROGATE.sub("\ufffd", " ".join(value.split()))[:SHOWN_CHARACTERS] or None
 
 
 def _count(value: object) -> int | None:

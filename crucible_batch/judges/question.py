@@ -81,6 +81,7 @@ class Reply:
         prompt_tokens: Tokens in, None when not told.
         completion_tokens: Tokens out, None when not told.
         cost_usd: US dollars, None when not known.
+        model: The model that answered, as the endpoint calls it; None when not told.
     """
 
     status: Status
@@ -89,6 +90,7 @@ class Reply:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_usd: float | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

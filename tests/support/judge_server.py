@@ -60,6 +60,7 @@ class JudgeServer:
         self.say: Callable[[str], str] = verdict_of
         self.finish = "stop"
         self.usage = True
+        self.model: str | None = None  # what the endpoint says it is
         self.delay = 0.0
         self.prompts: list[str] = []
         self.bodies: list[dict[str, Any]] = []
@@ -102,7 +103,7 @@ class JudgeServer:
         kind, _, value = step.partition(":")
         if kind == "ok":
             body = completion(self.say(prompt), finish=self.finish, usage=self.usage)
-            return _json(body)
+            return _json(body if self.model is None else {**body, "model": self.model})
         if kind == "slow":
             time.sleep(float(value))
             return _json(completion(self.say(prompt)))
