@@ -1,4 +1,4 @@
-"""The nightly job: load, score, compare with the baseline, hold against the gate, report.
+"""The nightly job: load, score, compare with the baseline, hold against the gate, watch, report.
 
 Ids and paths go between tasks, never frames. Every step finds what is done already, so a flow run
 that died is simply run again. `crucible nightly` runs the same steps without a server.
@@ -26,8 +26,17 @@ from prefect.states import Failed
 from crucible_batch.assemble.compare.text import artifact_rows, comparison_text
 from crucible_batch.assemble.example import AS_OF, example_dir
 from crucible_batch.assemble.gate import Told, gate_markdown, gate_words
-from crucible_batch.assemble.nightly import Night, alone, judging, open_night, parse_as_of, steps
+from crucible_batch.assemble.nightly import (
+    Night,
+    alone,
+    judging,
+    open_night,
+    parse_as_of,
+    steps,
+    watching,
+)
 from crucible_batch.assemble.nightly.run import NOTHING_TO_JUDGE
+from crucible_batch.assemble.nightly.said import Said
 from crucible_batch.errors import CrucibleError
 from crucible_batch.report import to_markdown
 from flows.retries import TWO_AT_ONCE, retried
@@ -73,6 +82,18 @@ def gate(root: Path, config: Path, as_of: str, baseline: str, candidate: str) ->
 
 
 @retried
+def judge_anchors(root: Path, config: Path, as_of: str) -> list[str]:
+    """Ask the judge about the anchors again, if there are any."""
+    return watching.anchors_again(_night(root, config, as_of))
+
+
+@retried
+def watch(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> Said:
+    """Chart the night and say who moved."""
+    return watching.watch_night(_night(root, config, as_of), baseline, candidate)
+
+
+@retried
 def report(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> Path:
     """Write the page of the night and publish it as Markdown."""
     night = _night(root, config, as_of)
@@ -84,10 +105,16 @@ def report(root: Path, config: Path, as_of: str, baseline: str, candidate: str) 
 
 @retried
 def record(
-    root: Path, config: Path, as_of: str, baseline: str, candidate: str, told: Told | None
+    root: Path,
+    config: Path,
+    as_of: str,
+    baseline: str,
+    candidate: str,
+    told: Told | None,
+    said: Said,
 ) -> None:
     """Write the row of the night, its last step."""
-    steps.record(_night(root, config, as_of), baseline, candidate, told)
+    steps.record(_night(root, config, as_of), baseline, candidate, told, said)
 
 
 @flow(name="nightly", task_runner=TWO_AT_ONCE, log_prints=True)
@@ -121,6 +148,7 @@ def nightly(
 def _steps(night: Night, root: Path, config: Path) -> dict[str, Any] | State[dict[str, Any]]:
     as_of = night.as_of.isoformat()
     steps.check_names(night, before_loads=True)
+    watching.check_judge(night)
     for number in range(len(night.config.inputs)):  # in order: later inputs rest on earlier ones
         print(load_input(root, config, as_of, number))
     steps.check_names(night)
@@ -134,8 +162,13 @@ def _steps(night: Night, root: Path, config: Path) -> dict[str, Any] | State[dic
         return _outcome(night, baseline, None)
     print(compare(root, config, as_of, baseline, candidate))
     told = gate(root, config, as_of, baseline, candidate)
+    for line in judge_anchors(root, config, as_of):
+        print(f"anchors: {line}")
+    said = watch(root, config, as_of, baseline, candidate)
+    if said.line is not None:
+        print("\n".join((said.line, *said.more)))
     print(f"report: {report(root, config, as_of, baseline, candidate)}")
-    record(root, config, as_of, baseline, candidate, told)
+    record(root, config, as_of, baseline, candidate, told, said)
     return _outcome(night, baseline, candidate, told)
 
 

@@ -85,6 +85,8 @@ def show_night(night: NightResult) -> None:
         emit(night.why_none)
     if night.corpus is not None:
         emit(night.corpus)
+    for line in night.watch_lines:
+        emit(line)
     if night.report is not None:
         emit(f"report: {night.report}")
 

@@ -219,6 +219,7 @@ NIGHTLY = Table(
     key=("workspace_id", "as_of", "candidate_run_id"),
     storage=Storage.EVENT,
     role=Role.OUTPUT,
+    version=2,  # slice_by
     columns=(
         WORKSPACE,
         *NIGHT,
@@ -231,6 +232,7 @@ NIGHTLY = Table(
         ),
         time(name="since", description="since when", nullable=True),
         ident(name="metric", description="metric concerned", nullable=True),
+        ident(name="slice_by", description="facet of the slice concerned", nullable=True),
         ident(name="slice", description="slice concerned", nullable=True),
         ident(name="gate_id", description="gate of the night", nullable=True),
         word(

@@ -109,6 +109,14 @@ class Judging(_Section):
         return prices
 
 
+class Charts(_Section):
+    """How nights are watched for a slow slide."""
+
+    baseline_nights: Literal[8, 10, 14, 20, 30, 50] = Field(
+        20, description="nights after a pin that say what a usual night is"
+    )
+
+
 class Machine(_Section):
     """How much of the machine to use; never changes a number."""
 
@@ -128,6 +136,7 @@ class Settings(_Section):
     scoring: Scoring = Scoring()
     statistics: Statistics = Statistics()
     judge: Judging = Judging()
+    charts: Charts = Charts()
     machine: Machine = Machine()
     staleness: Staleness = Staleness()
     drift: Drift = Drift()

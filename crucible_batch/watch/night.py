@@ -132,12 +132,15 @@ def restless(points: Mapping[Cell, Point], watched: Watched) -> list[Cell]:
 
 
 def _alarm(alarms: Mapping[Cell, Point], points: Mapping[Cell, Point]) -> NightVerdict:
-    """The worst alarm, and the slice where it is worst, if one has an alarm of its own."""
+    """The worst alarm, and the slice with an alarm of its own that is farther beyond its limit."""
     whole = _worst(alarms)
     slices = {
         cell: point
         for cell, point in points.items()
-        if cell.metric == whole.metric and not cell.is_whole and point.is_alarm
+        if cell.metric == whole.metric
+        and not cell.is_whole
+        and point.is_alarm
+        and point.excess > alarms[whole].excess
     }
     return NightVerdict(
         verdict=alarms[whole].verdict,

@@ -53,7 +53,9 @@ def test_every_night_judges_its_new_run(two_nights):
         ("second", "base"),
     ]
     assert recorded["as_of"].to_list() == [one.as_of, two.as_of]
-    unset = recorded.drop("workspace_id", "as_of", "candidate_run_id", "baseline_run_id", "_commit")
+    assert recorded["verdict"].to_list() == ["warming_up", "warming_up"]
+    said = ("workspace_id", "as_of", "candidate_run_id", "baseline_run_id", "verdict", "_commit")
+    unset = recorded.drop(said)
     assert unset.null_count().row(0) == (2,) * unset.width
 
 

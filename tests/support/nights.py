@@ -57,11 +57,12 @@ class Nights:
     def run(
         self, run_id: str, finished: str | None, *, n_right: int | None = None, **run: Any
     ) -> None:
-        """Hand in a run that finished at an hour of 2026-05-01, or does not say when."""
+        """Hand in a run that finished at a time of 2026-05-01, or does not say when."""
         n_right = self.n_items if n_right is None else n_right
         statement = {"run_id": run_id, "golden_set": self.golden_set, "status": "succeeded", **run}
         if finished is not None:
-            statement["occurred_at"] = f"2026-05-01T{finished}:00Z"
+            day = "" if "T" in finished else "2026-05-01T"
+            statement["occurred_at"] = f"{day}{finished}:00Z"
         results = [
             {
                 "item_id": f"q{number}",

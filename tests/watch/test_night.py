@@ -66,8 +66,9 @@ def test_the_slice_that_is_worst_is_named_and_the_date_is_that_of_the_whole():
     assert said(points) == ("slide", Cell("recall", "shape", "multi_hop"), 7)
 
 
-def test_without_an_alarm_in_a_slice_the_whole_is_named():
-    points = {RECALL: point("drop", 1.0), Cell("recall", "shape", "lookup"): point("ok")}
+@pytest.mark.parametrize("other", [point("ok"), point("drop", 0.9), point("drop", 1.0)])
+def test_without_a_worse_alarm_in_a_slice_the_whole_is_named(other):
+    points = {RECALL: point("drop", 1.0), Cell("recall", "shape", "lookup"): other}
     assert said(points) == ("drop", RECALL, 7)
 
 

@@ -11,8 +11,9 @@ from typing import Any
 from crucible_batch.assemble.compare import Comparison
 from crucible_batch.assemble.gate import GateRun, Told
 from crucible_batch.assemble.load import LoadReport
-from crucible_batch.assemble.nightly import judging, steps
+from crucible_batch.assemble.nightly import judging, steps, watching
 from crucible_batch.assemble.nightly.night import Night, alone
+from crucible_batch.assemble.nightly.said import NOTHING_SAID, Said
 from crucible_batch.assemble.progress import Progress, quiet
 
 NOTHING_TO_JUDGE = 3
@@ -38,6 +39,8 @@ class NightResult:
         corpus: What the corpus snapshot says, in words; None without a corpus.
         gate: The gate, judged; None without one and for a repeat.
         gate_told: What the gate says, also of a repeat; None without one.
+        anchors: What judging the anchors again did, in words; empty without anchors.
+        said: What the charts and the anchors say.
         report: The page, if it is there.
         exit_code: The gate's. Without a gate 0, 4 when nothing about the two runs is comparable;
             3 without a candidate.
@@ -54,8 +57,16 @@ class NightResult:
     corpus: str | None = None
     gate: GateRun | None = None
     gate_told: Told | None = None
+    anchors: tuple[str, ...] = ()
+    said: Said = NOTHING_SAID
     report: Path | None = None
     exit_code: int = 0
+
+    @property
+    def watch_lines(self) -> tuple[str, ...]:
+        """What the anchors and the charts say, for people."""
+        judged = tuple(f"anchors: {line}" for line in self.anchors)
+        return judged if self.said.line is None else (*judged, self.said.line, *self.said.more)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values for JSON."""
@@ -70,6 +81,7 @@ class NightResult:
             "comparison_id": None if self.comparison is None else self.comparison.comparison_id,
             "corpus": self.corpus,
             "gate": None if self.gate_told is None else self.gate_told._asdict(),
+            "watch": None if self.said.verdict is None else self.said.to_dict(),
             "report": None if self.report is None else str(self.report),
             "exit_code": self.exit_code,
         }
@@ -92,6 +104,7 @@ def do_night(night: Night, *, until_now: bool = False, progress: Progress = quie
         if row := steps.done_already(night):
             return repeated(night, row)
         steps.check_names(night, before_loads=True)
+        watching.check_judge(night)
         return _do(night, until_now=until_now, progress=progress)
 
 
@@ -106,6 +119,7 @@ def repeated(night: Night, row: Mapping[str, Any]) -> NightResult:
         baseline=baseline,
         candidate=candidate,
         gate_told=told,
+        said=Said.of_row(row),
         report=page if page.is_file() else None,
         exit_code=_code(told, lambda: judging.was_comparable(night, baseline, candidate)),
     )
@@ -135,16 +149,20 @@ def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
         why = steps.why_not_judged(night, candidate)
         return NightResult(**done, why_none=why, exit_code=NOTHING_TO_JUDGE)
     made, gate = judging.judge_and_report(night, baseline, candidate, progress=progress)
+    anchors = watching.anchors_again(night, progress=progress)
+    said = watching.watch_night(night, baseline, candidate, progress=progress)
     progress("writing the report")
     page = judging.write_page(night, candidate, made.report)
     told = None if gate is None else gate.told
-    steps.record(night, baseline, candidate, told)
+    steps.record(night, baseline, candidate, told, said)
     return NightResult(
         **done,
         candidate=candidate,
         comparison=made.comparison,
         gate=gate,
         gate_told=told,
+        anchors=tuple(anchors),
+        said=said,
         report=page,
         exit_code=_code(told, lambda: made.comparison is None or made.comparison.is_comparable),
     )

@@ -25,6 +25,7 @@ from crucible_batch.assemble.load import (
 )
 from crucible_batch.assemble.nightly.config import CorpusInput, GoldenInput, QrelsInput, RunInput
 from crucible_batch.assemble.nightly.night import Night
+from crucible_batch.assemble.nightly.said import NOTHING_SAID, Said
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
@@ -40,7 +41,7 @@ def finish_open_moves(night: Night) -> tuple[str, ...]:
 
 def done_already(night: Night) -> dict[str, Any] | None:
     """The `nightly` row of this night, if it is done."""
-    rows = _nights(night.opened().snapshot(), night).filter(pl.col("as_of") == night.as_of)
+    rows = nights_so_far(night.opened().snapshot(), night).filter(pl.col("as_of") == night.as_of)
     return rows.row(0, named=True) if rows.height else None
 
 
@@ -144,7 +145,7 @@ def choose_runs(night: Night) -> tuple[str | None, str | None]:
     baseline = None
     if named != LATEST:
         baseline = resolve_baseline(snapshot, named, golden_set=golden_set, candidate="")
-    nights = _nights(snapshot, night).filter(pl.col("as_of") < night.as_of)
+    nights = nights_so_far(snapshot, night).filter(pl.col("as_of") < night.as_of)
     not_new = [*nights["candidate_run_id"], *([] if baseline is None else [baseline])]
     runs = finished_runs(snapshot, golden_set).filter(
         pl.col("status") != "running",
@@ -213,7 +214,13 @@ def snapshot_corpus_of(night: Night) -> str | None:
     )
 
 
-def record(night: Night, baseline: str, candidate: str, gate: Told | None = None) -> None:
+def record(
+    night: Night,
+    baseline: str,
+    candidate: str,
+    gate: Told | None = None,
+    said: Said = NOTHING_SAID,
+) -> None:
     """Write the row of the night: its last step, so that a row means a whole night."""
     row: dict[str, Any] = dict.fromkeys(NIGHTLY.names)
     row |= {
@@ -221,12 +228,17 @@ def record(night: Night, baseline: str, candidate: str, gate: Told | None = None
         "as_of": night.as_of,
         "candidate_run_id": candidate,
         "baseline_run_id": baseline,
+        "verdict": said.verdict,
+        "since": said.since,
+        "metric": said.metric,
+        "slice_by": said.slice_by,
+        "slice": said.slice,
         "gate_id": None if gate is None else gate.gate_id,
         "gate_outcome": None if gate is None else gate.outcome,
     }
 
     def decide(snapshot: Snapshot) -> Plan:
-        if (_nights(snapshot, night)["as_of"] == night.as_of).any():
+        if (nights_so_far(snapshot, night)["as_of"] == night.as_of).any():
             return Plan()
         return Plan(events={"nightly": pl.DataFrame([row], schema=NIGHTLY.schema)})
 
@@ -234,14 +246,14 @@ def record(night: Night, baseline: str, candidate: str, gate: Told | None = None
     night.opened().commit(decide, kind="nightly", idempotency_key=f"nightly-{key[:24]}")
 
 
-def _nights(snapshot: Snapshot, night: Night) -> pl.DataFrame:
-    """The nights of this golden set so far; other sets of the workspace have nights of their own.
+def nights_so_far(snapshot: Snapshot, night: Night) -> pl.DataFrame:
+    """The nights of this golden set so far, with `_commit`, by as_of.
 
-    A night belongs to the set of its candidate.
+    A night belongs to the set of its candidate; other sets have nights of their own.
     """
     runs = snapshot.read("runs").filter(pl.col("golden_set") == night.config.golden_set)
     own = runs.select(candidate_run_id="run_id")
-    nights = snapshot.read("nightly").drop("_commit")
+    nights = snapshot.read("nightly")
     return nights.join(own, on="candidate_run_id", how="semi").sort("as_of").collect()
 
 
