@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import polars as pl
 import pytest
 from anchoring import FIRST, Anchoring, anchor, saying
+from judge_server import JudgeServer
+from pytest_httpserver import HTTPServer
 
 from crucible_batch.assemble.anchors import judge_anchors
 from crucible_batch.assemble.anchors.standing import write_drift
@@ -27,12 +31,32 @@ def anchors(tmp_path) -> Anchoring:
     return made
 
 
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory) -> Path:
+    """A folder whose chat judge was calibrated in night 0, when it supported everything."""
+    folder = tmp_path_factory.mktemp("calibrated")
+    with HTTPServer(threaded=True) as server:
+        said = JudgeServer(server)
+        said.say, said.model = saying(lambda prompt: "supported"), "m-2026-01"
+        made = Anchoring(folder, said)
+        made.add(*TWENTY)
+        assert made.judge(0).calibrated
+    return folder
+
+
 @pytest.fixture
-def chat(tmp_path, judge_server) -> Anchoring:
-    """Twenty anchors and a chat judge that supports all of them."""
+def chat(tmp_path, judge_server, calibrated) -> Anchoring:
+    """Twenty anchors and a chat judge that was calibrated in night 0 and supports all of them."""
+    judge_server.say, judge_server.model = saying(lambda prompt: "supported"), "m-2026-01"
+    shutil.copytree(calibrated, tmp_path, dirs_exist_ok=True)
+    return Anchoring(tmp_path, judge_server)
+
+
+@pytest.fixture
+def fresh(tmp_path, judge_server) -> Anchoring:
+    """Twenty anchors and a chat judge that was never asked."""
     made = Anchoring(tmp_path, judge_server)
     made.add(*TWENTY)
-    judge_server.say = saying(lambda prompt: "supported")
     return made
 
 
@@ -92,7 +116,6 @@ def test_the_first_judging_calibrates_and_every_later_night_asks_once(anchors):
 
 
 def test_the_same_night_again_asks_nothing(chat, judge_server):
-    chat.judge(0)
     chat.judge(1)
     before = judge_server.n_requests
     again = chat.judge(1)
@@ -100,9 +123,8 @@ def test_the_same_night_again_asks_nothing(chat, judge_server):
 
 
 def test_every_night_asks_about_every_anchor_whatever_was_said_before(chat, judge_server):
-    chat.judge(0)
     chat.judge(1)
-    assert judge_server.n_requests == 120
+    assert judge_server.n_requests == 20
     assert len(set(judge_server.prompts)) == 20
 
 
@@ -124,7 +146,6 @@ def test_a_quiet_judge_is_quiet(anchors):
 
 
 def test_a_judge_that_changed_at_once_is_an_alarm(chat, judge_server):
-    chat.judge(0)
     judge_server.say = saying(lambda p: "missing" if "Where is shed 1" in p else "supported")
     chat.judge(1)
     row = chat.table("judge_drift").row(-1, named=True)
@@ -133,7 +154,6 @@ def test_a_judge_that_changed_at_once_is_an_alarm(chat, judge_server):
 
 
 def test_the_state_is_read_from_the_rows_and_a_new_calibration_resets_it(chat, judge_server):
-    chat.judge(0)
     judge_server.say = saying(lambda p: "missing" if "Where is shed 3?" in p else "supported")
     chat.judge(1)
     chat.judge(2)
@@ -148,15 +168,12 @@ def test_the_state_is_read_from_the_rows_and_a_new_calibration_resets_it(chat, j
 
 
 def test_another_judge_has_a_state_of_its_own(chat):
-    chat.judge(0)
     chat.judge(0, judge="other")
     rows = chat.table("judge_drift")
     assert set(rows["judge"]) == {LANE, LANE.replace("m@", "other@")}
 
 
 def test_a_judge_that_says_it_is_another_model_is_an_alarm_by_itself(chat, judge_server):
-    judge_server.model = "m-2026-01"
-    chat.judge(0)
     chat.judge(1)
     judge_server.model = "m-2026-04"
     chat.judge(2)
@@ -167,7 +184,6 @@ def test_a_judge_that_says_it_is_another_model_is_an_alarm_by_itself(chat, judge
 
 
 def test_failed_calls_are_null_verdicts_and_many_leave_it_open(chat, judge_server):
-    chat.judge(0)
     judge_server.script(*["500"] * 3)
     assert chat.judge(1).n_failed == 3
     row = chat.table("judge_drift").row(-1, named=True)
@@ -177,32 +193,30 @@ def test_failed_calls_are_null_verdicts_and_many_leave_it_open(chat, judge_serve
 
 
 def test_a_judge_that_mumbles_has_flipped(chat, judge_server):
-    chat.judge(0)
     judge_server.say = lambda prompt: "well …"
     assert chat.judge(1).n_malformed == 20
     assert chat.table("judge_drift").row(-1, named=True)["n_flips"] == 20
 
 
-def test_an_endpoint_that_refuses_every_call_leaves_nothing_behind(chat, judge_server):
+def test_an_endpoint_that_refuses_every_call_leaves_nothing_behind(fresh, judge_server):
     judge_server.script(*["401"] * 300)
     with pytest.raises(JudgeError, match="cannot be asked"):
-        chat.judge(0)
-    assert chat.table("anchor_verdicts").is_empty()
+        fresh.judge(0)
+    assert fresh.table("anchor_verdicts").is_empty()
 
 
 def test_where_asked_to_be_tolerant_that_is_a_night_of_failed_calls(chat, judge_server):
-    chat.judge(0)
     judge_server.script(*["401"] * 300)
     assert chat.judge(1, tolerant=True).n_failed == 20
     assert chat.table("judge_drift").row(-1, named=True)["n_failed"] == 20
 
 
-def test_a_judge_that_only_failed_is_calibrated_by_the_next_night(chat, judge_server):
+def test_a_judge_that_only_failed_is_calibrated_by_the_next_night(fresh, judge_server):
     judge_server.script(*["401"] * 300)
-    chat.judge(0, tolerant=True)
-    assert chat.table("judge_drift").is_empty()
+    fresh.judge(0, tolerant=True)
+    assert fresh.table("judge_drift").is_empty()
     judge_server.script()
-    assert chat.judge(1).calibrated
+    assert fresh.judge(1).calibrated
 
 
 def test_grades_and_claims_have_anchors_too(tmp_path, judge_server):

@@ -52,7 +52,8 @@ class Anchoring:
 
     def __init__(self, folder: Path, server: JudgeServer | None = None) -> None:
         self.folder = folder
-        self.store = Store.create(folder / "store")
+        root = folder / "store"
+        self.store = Store.open(root) if root.is_dir() else Store.create(root)
         if server is not None:
             (self.store.root / "crucible.toml").write_text(CHAT.format(url=server.base_url))
 
