@@ -10,10 +10,13 @@ import polars as pl
 
 from crucible_batch.assemble.agreement import PairAgreement, verdict_agreement
 from crucible_batch.assemble.judge import Judged, JudgeOptions, judge_assertions
+from crucible_batch.assemble.judge.options import appoint
 from crucible_batch.assemble.judge.session import Watch
 from crucible_batch.errors import UnknownNameError, UsageError
 from crucible_batch.exact import exact_mean
+from crucible_batch.judges.question import lane
 from crucible_batch.report import words
+from crucible_batch.settings import load_settings
 from crucible_batch.store import Snapshot, Store
 from crucible_batch.watch.judge_drift import SCALES
 
@@ -86,24 +89,18 @@ def bridge_judges(
         UsageError: Both are one judge, or there are several judges to compare with.
         JudgeError: The endpoint refuses every call.
     """
-    snapshot = store.workspace(workspace).snapshot()
-    lanes = _lanes(snapshot, runs)
-    if against is not None and against not in lanes:
-        raise UnknownNameError("judge with verdicts of these runs", against, lanes)
+    settings = load_settings(store.root, workspace).judge
+    new = lane(appoint(options or JudgeOptions(), settings, "assertion"), "assertion")
+    old = _held_against(store.workspace(workspace).snapshot(), runs, against, new)
     judged = judge_assertions(store, workspace, runs, options=options, watch=watch)
-    old = against or _only_other(lanes, judged.judge)
-    if old == judged.judge:
-        raise UsageError(
-            f"{old} is held against itself", fix="name another judge with --judge, or --against."
-        )
     pairs = verdict_agreement(store, workspace, human=old, runs=runs)
-    old_scores, new_scores = _scores(store.workspace(workspace).snapshot(), runs, old, judged.judge)
-    changes = [new - before for before, new in zip(old_scores, new_scores, strict=True)]
+    before, after = _scores(store.workspace(workspace).snapshot(), runs, old, new)
+    changes = [now - then for then, now in zip(before, after, strict=True)]
     return Bridge(
         old=old,
-        new=judged.judge,
+        new=new,
         judged=judged,
-        agreement=next((pair for pair in pairs if pair.judge == judged.judge), None),
+        agreement=next((pair for pair in pairs if pair.judge == new), None),
         shift=exact_mean(changes),
         n_up=sum(change > 0 for change in changes),
         n_down=sum(change < 0 for change in changes),
@@ -123,20 +120,26 @@ def bridge_lines(bridge: Bridge) -> list[str]:
     ]
 
 
-def _lanes(snapshot: Snapshot, runs: Sequence[str]) -> list[str]:
+def _held_against(snapshot: Snapshot, runs: Sequence[str], against: str | None, new: str) -> str:
+    """The lane the new judge is held against: the named one, or the only other one."""
     rows = snapshot.read("assertion_verdicts").filter(pl.col("run_id").is_in(list(runs)))
-    return sorted(rows.select("judge").unique().collect()["judge"])
-
-
-def _only_other(lanes: Sequence[str], new: str) -> str:
-    others = [lane for lane in lanes if lane != new]
-    if len(others) != 1:
+    lanes = sorted(rows.select("judge").unique().collect()["judge"])
+    if against is not None and against not in lanes:
+        raise UnknownNameError("judge with verdicts of these runs", against, lanes)
+    others = [name for name in lanes if name != new] if against is None else [against]
+    if others == [new]:
+        raise UsageError(f"{new} is held against itself", fix="name another judge with --judge.")
+    if not others:
         raise UsageError(
-            "It is not clear whose verdicts the judge is held against",
+            f"No other judge than {new} has judged these runs",
+            fix="say --judge NEW, or let the old one judge first: "
+            "crucible judge assertions RUN --judge OLD.",
+        )
+    if len(others) > 1:
+        raise UsageError(
+            "Several judges have judged these runs",
             problems=others,
-            fix="name one with --against."
-            if others
-            else "crucible judge assertions RUN --judge OLD lets one judge first.",
+            fix="name one with --against.",
         )
     return others[0]
 

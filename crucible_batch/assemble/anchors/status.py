@@ -35,7 +35,7 @@ def status_lines(found: Sequence[JudgeStanding], n_anchors: int) -> list[str]:
         found: The judges that were calibrated.
         n_anchors: Anchors there are.
     """
-    lines = [f"{n_anchors:,} anchors"]
+    lines = [f"{n_anchors:,} anchor{'' if n_anchors == 1 else 's'}"]
     if not found:
         return [*lines, "no judge is calibrated on them: crucible anchors judge"]
     for one in found:
@@ -45,7 +45,7 @@ def status_lines(found: Sequence[JudgeStanding], n_anchors: int) -> list[str]:
             f"{one.n_right:,} of them as people say; noise floor {one.drifts[0].f0:.4f} "
             f"({one.calibration.n_flips:,} flips in {one.calibration.n_judged:,} judgings)"
         )
-        lines.append(f"  {_said(one.drifts[-1])}; asked in {len(one.drifts) - 1:,} nights since")
+        lines.append(f"  {_said(one.drifts[-1])}; nights since: {len(one.drifts) - 1:,}")
         if n < n_anchors:
             lines.append(
                 f"  {n_anchors - n:,} anchors are not in its calibration: "

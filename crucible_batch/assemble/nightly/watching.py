@@ -17,6 +17,7 @@ from crucible_batch.assemble.baselines import LATEST
 from crucible_batch.assemble.judge import JudgeOptions
 from crucible_batch.assemble.judge.options import find_endpoint
 from crucible_batch.assemble.nightly.night import Night
+from crucible_batch.assemble.nightly.regraded import still_worse
 from crucible_batch.assemble.nightly.said import NOTHING_SAID, Said
 from crucible_batch.assemble.nightly.series import Compared, series_of, what_is_watched
 from crucible_batch.assemble.nightly.wording import Judges, moved, said, said_of_judges
@@ -87,7 +88,7 @@ def watch_night(night: Night, baseline: str, candidate: str, *, progress: Progre
     n_nights = settings.charts.baseline_nights
     points = chart_tonight([one.comparable for one in series], watched, baseline_nights=n_nights)
     _write(night, series, points, n_nights)
-    _attribute(night, judges, points, watched)
+    _attribute(night, judges, points, watched, series[-1])
     verdict = decide(
         points,
         watched,
@@ -152,13 +153,20 @@ def _attribute(
     judges: Judges,
     points: Mapping[Cell, Point],
     watched: Watched,
+    tonight: Compared | None = None,
 ) -> None:
     """Say who moved, for every judge."""
-    worse = {c.metric for c, p in points.items() if is_headline(c, watched) and p.is_alarm}
+    worse = {c: p for c, p in points.items() if is_headline(c, watched) and p.is_alarm}
+    judged = {cell: point for cell, point in worse.items() if cell.metric in watched.judged}
+    doubted = {standing.judge for standing, drift in judges if drift.moved}
+    still_moved = None
+    if doubted and judged and tonight is not None:
+        still_moved = still_worse(night, tonight, judged, watched, doubted)
     for standing, drift in judges:
         who = attribute(
             drift,
-            judged_moved=bool(worse & set(watched.judged)),
-            free_moved=bool(worse - set(watched.judged)),
+            judged_moved=bool(judged),
+            free_moved=len(judged) < len(worse),
+            still_moved=still_moved,
         )
         write_drift(night.opened(), standing, night.as_of, who)
