@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from anchoring import CHAT, anchor, saying
 from nights import Nights
 
 from crucible_batch.assemble.anchors import add_anchors
+from crucible_batch.assemble.nightly import watching
 from crucible_batch.errors import UsageError
 
 
@@ -58,6 +61,44 @@ def test_a_judge_without_an_address_is_told_before_anything_is_loaded(nights):
     with pytest.raises(UsageError, match="endpoint is not known"):
         nights.do("2026-05-01T03:00:00Z")
     assert night.store.table("runs", "default").collect().is_empty()
+
+
+def job_with_anchors(folder: Path) -> Nights:
+    """A job whose anchors the offline judge judges."""
+    job = Nights(folder)
+    job.run("base", "01:00")
+    job.run("one", "02:00")
+    add_anchors(
+        job.night("2026-05-01").store,
+        [job.write("anchors.jsonl", *[anchor(n) for n in range(20)])],
+    )
+    return job
+
+
+def marts(job: Nights) -> dict[str, bytes]:
+    folder = job.root / "default" / "marts"
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.parquet"))}
+
+
+@pytest.mark.parametrize("step", ["judge_anchors", "watch_night"])
+def test_a_night_that_died_around_the_anchors_ends_in_the_same_bytes(tmp_path, monkeypatch, step):
+    peaceful, killed = (job_with_anchors(tmp_path / name) for name in ("peaceful", "killed"))
+    peaceful.do("2026-05-01")
+    whole = getattr(watching, step)
+
+    def dies(*args, **how):
+        if step == "judge_anchors":
+            whole(*args, **how)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watching, step, dies)
+    with pytest.raises(KeyboardInterrupt):
+        killed.do("2026-05-01")
+    monkeypatch.setattr(watching, step, whole)
+    assert killed.do("2026-05-01").candidate == "one"
+    assert marts(killed) == marts(peaceful)
+    verdicts = killed.night("2026-05-01").store.table("anchor_verdicts", "default").collect()
+    assert verdicts.height == 200
 
 
 def test_a_job_without_anchors_says_nothing_of_them(tmp_path):

@@ -155,7 +155,7 @@ def test_a_run_that_failed_is_a_night_that_is_not_comparable_and_in_no_window(tm
         "not_comparable",
         "charts: not comparable: failed",
     )
-    assert watch.do(8).said.line == "charts: warming up: 2 comparable nights so far"
+    assert watch.do(8).said.line == "charts: warming up: 2/8 comparable nights"
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ class Nights:
         golden_set: str = "faq",
         n_items: int = N_ITEMS,
     ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.golden_set, self.n_items = folder, golden_set, n_items
         self.root = folder / "store"
         self.inputs: list[dict[str, Any]] = []

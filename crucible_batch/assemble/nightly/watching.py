@@ -95,7 +95,7 @@ def watch_night(night: Night, baseline: str, candidate: str, *, progress: Progre
         judge_moved=bool(moved(judges)),
         judge_differs="judge_differs" in series[-1].reasons(watched),
     )
-    return said(night, verdict, points, watched, series, judges)
+    return said(night, verdict, points, watched, series, judges, baseline_nights=n_nights)
 
 
 def _has_anchors(night: Night) -> bool:

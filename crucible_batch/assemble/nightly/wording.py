@@ -50,6 +50,8 @@ def said(
     watched: Watched,
     series: Sequence[Compared],
     judges: Judges,
+    *,
+    baseline_nights: int,
 ) -> Said:
     """The verdict of a night with its place, date and reasons.
 
@@ -60,6 +62,7 @@ def said(
         watched: What is charted.
         series: The nights since the pin, tonight's last.
         judges: The judges of the anchors.
+        baseline_nights: Nights of a full window.
     """
     cell = verdict.cell
     where: dict[str, Any] = {} if cell is None else cell._asdict()
@@ -67,8 +70,12 @@ def said(
         told = said_of_judges(judges)
         told = told or Said("judge_changed", why="the two runs were judged by different judges")
         return told._replace(**where)
+    if verdict.verdict == "warming_up":
+        whole = [point for at, point in points.items() if is_headline(at, watched)]
+        n_so_far = max(point.n_baseline_nights for point in whole)
+        return Said("warming_up", why=f"{n_so_far}/{baseline_nights} comparable nights")
     if cell is None:
-        return Said(verdict.verdict, why=_why_not(verdict.verdict, points, watched, series[-1]))
+        return Said(verdict.verdict, why=", ".join(sorted(series[-1].reasons(watched))))
     since = None if verdict.since is None else series[verdict.since].as_of
     return Said(
         verdict.verdict,
@@ -83,17 +90,6 @@ def _why(point: Point) -> str:
     if point.verdict == "drop":
         return f"delta {words.signed(point.delta)}, limit {words.signed(point.drop_limit)}"
     return f"moving average {words.signed(point.ewma)}, limit {words.signed(point.slide_limit)}"
-
-
-def _why_not(
-    verdict: str, points: Mapping[Cell, Point], watched: Watched, tonight: Compared
-) -> str:
-    if verdict == "not_comparable":
-        return ", ".join(sorted(tonight.reasons(watched)))
-    if verdict == "ok":
-        return ""
-    whole = [point for cell, point in points.items() if is_headline(cell, watched)]
-    return f"{max(point.n_baseline_nights for point in whole)} comparable nights so far"
 
 
 def _most_moved(night: Night, tonight: Compared, metric: str) -> str:
