@@ -177,9 +177,8 @@ def _charted(
     """The nights after the window, in order.
 
     A slide's beginning is estimated by Nishina (1992): the first night after the moving average
-    was last on the good side of the centre, as of the first night of the alarm. In simulations of
-    ramps and steps it was as good as the maximum-likelihood estimators of either, which err by
-    more where the other is true.
+    was last on the good side of the centre, as of the first night of the alarm. It needs no model
+    of the change; where a step is known to be one, its maximum-likelihood estimator is closer.
     """
     average, share, since = 0.0, 1.0, None
     turned = measured[0][0] if measured else 0
