@@ -21,7 +21,7 @@ class Webhook(BaseModel):
     )
     url: str = Field(min_length=1, repr=False, description="address notices are posted to")
     secret_env: str = Field(
-        pattern=r"^(?!whsec_)[A-Za-z_][A-Za-z0-9_]*$",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
         description="environment variable with the whsec_ secret; while it is changed, the new and "
         "the old one with a space between",
     )
@@ -42,6 +42,13 @@ class Webhook(BaseModel):
     timeout_seconds: Annotated[float, Field(strict=True)] = Field(
         15.0, gt=0.0, le=60.0, description="longest time of one try"
     )
+
+    @field_validator("secret_env")
+    @classmethod
+    def _no_secret(cls, name: str) -> str:
+        if name.startswith("whsec_"):
+            raise ValueError("the name of a variable belongs here, the secret into the variable")
+        return name
 
     @field_validator("allow")
     @classmethod
@@ -72,16 +79,3 @@ class Webhook(BaseModel):
         if "@" in parts.netloc:
             raise ValueError(f"the url of {self.name} holds a user or a password")
         return self
-
-
-def check_names(webhooks: tuple[Webhook, ...]) -> tuple[Webhook, ...]:
-    """Return the endpoints if every name is there once.
-
-    Raises:
-        ValueError: One is there twice.
-    """
-    names = [webhook.name for webhook in webhooks]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"endpoints need names of their own; twice there is {', '.join(twice)}")
-    return webhooks

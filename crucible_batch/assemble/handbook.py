@@ -7,14 +7,14 @@ and `crucible docs --check` fail when something is stale.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.resources import files
 from pathlib import Path
 
 from crucible_batch.assemble.dictionary import data_dictionary
 from crucible_batch.assemble.metric_dictionary import metric_table
 from crucible_batch.errors import UnknownNameError, UsageError
-from crucible_batch.settings.template import described, described_threshold
+from crucible_batch.settings.template import described, described_threshold, described_webhook
 
 MARKER = re.compile(
     r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end of generated -->)", re.DOTALL
@@ -29,9 +29,18 @@ def settings_table() -> str:
 
 def threshold_table() -> str:
     """Every key of a rule of the watch, with its default."""
+    return _keys_table(described_threshold())
+
+
+def webhook_table() -> str:
+    """Every key of an endpoint, with its default."""
+    return _keys_table(described_webhook())
+
+
+def _keys_table(described: Iterable[tuple[str, str, str]]) -> str:
     rows = [
         f"| `{key}` | {f'`{default}`' if default else ''} | {text} |"
-        for key, default, text in described_threshold()
+        for key, default, text in described
     ]
     return "\n".join(["| key | default | meaning |", "|---|---|---|", *rows]) + "\n"
 
@@ -42,6 +51,7 @@ FILES: dict[str, Callable[[], str]] = {"data/README.md": data_dictionary}
 BLOCKS: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "threshold-keys": threshold_table,
+    "webhook-keys": webhook_table,
     "metrics": metric_table,
 }
 """Generated blocks, between markers, of the README and of the handbook."""

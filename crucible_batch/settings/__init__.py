@@ -30,6 +30,7 @@ from crucible_batch.settings.watch import (
     Staleness,
     implied_thresholds,
 )
+from crucible_batch.settings_webhooks import Webhook
 
 # Strict: true is no number, "5" is no number, 5.0 is no count. A tuple is written as a TOML list.
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
@@ -141,6 +142,18 @@ class Settings(_Section):
     staleness: Staleness = Staleness()
     drift: Drift = Drift()
     thresholds: tuple[Threshold, ...] = DEFAULT_THRESHOLDS
+    webhooks: tuple[Webhook, ...] = ()
+
+    @model_validator(mode="after")
+    def _every_endpoint_has_a_name_of_its_own(self) -> Self:
+        names = [webhook.name for webhook in self.webhooks]
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise faults.located(
+                    f"two endpoints are called {name!r}: give each a name of its own",
+                    ("webhooks", place, "name"),
+                )
+        return self
 
     @model_validator(mode="after")
     def _every_rule_has_a_limit_and_a_name(self) -> Self:

@@ -18,6 +18,9 @@ from crucible_batch.errors import suggestion
 Place = tuple[str | int, ...]
 """Keys and numbers that lead to a value, e.g. ("thresholds", 0, "warn", "value")."""
 
+SECRETIVE = frozenset({("url",), ("secret_env",)})
+"""Last keys whose value may hold a secret, or hold one by mistake: a fault does not quote it."""
+
 _HEAD = re.compile(r"^\s*(?P<open>\[\[?)\s*(?P<name>[^\]#]+?)\s*\]")
 _TEXT = re.compile(r"\"[^\"]*\"(?!\s*=)|'[^']*'(?!\s*=)")
 _PART = re.compile(r"""[{}]|(?P<key>(?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[\w-]+)*)\s*=""")
@@ -59,7 +62,8 @@ def _problem(fault: Any, lines: Sequence[tuple[Place, int]], model: type[BaseMod
             return f"{at}{name}: {fault['msg'].removeprefix('Value error, ')}"
         case "located":
             return f"{at}{fault['ctx']['message']}"
-    return f"{at}{name}: {fault['msg']} (got {fault['input']!r})"
+    shown = "" if place[-1:] in SECRETIVE else f" (got {fault['input']!r})"
+    return f"{at}{name}: {fault['msg']}{shown}"
 
 
 def _without_branches(place: Sequence[str | int]) -> Place:
@@ -70,9 +74,9 @@ def _without_branches(place: Sequence[str | int]) -> Place:
 
 
 def _named(place: Place) -> str:
-    """The place as people count: entries of [[thresholds]] from 1."""
-    is_entry = place[:1] == ("thresholds",) and len(place) > 1
-    shown = ("thresholds", int(place[1]) + 1, *place[2:]) if is_entry else place
+    """The place as people count: entries of [[thresholds]] and [[webhooks]] from 1."""
+    is_entry = place[:1] in {("thresholds",), ("webhooks",)} and len(place) > 1
+    shown = (place[0], int(place[1]) + 1, *place[2:]) if is_entry else place
     return ".".join(str(part) for part in shown)
 
 
@@ -151,7 +155,7 @@ def _siblings(place: Place, model: type[BaseModel]) -> list[str]:
             if inner is None:
                 break
             model = inner
-    head = "".join(f"{part}." for part in around)
+    head = f"{_named(around)}." if around else ""
     own = [f"{head}{name}" for name in model.model_fields]
     return own if around else [*own, *_inner_names(model)]
 

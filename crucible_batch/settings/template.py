@@ -11,6 +11,7 @@ from crucible_batch.settings import Settings
 from crucible_batch.settings.durations import spelled
 from crucible_batch.settings.thresholds import Limit, Threshold
 from crucible_batch.settings.watch import DEFAULT_THRESHOLDS
+from crucible_batch.settings_webhooks import Webhook
 
 _ABOUT_RULES = (
     "# Rules of the corpus watch. These are in force while no [[thresholds]] is written; the first",
@@ -18,10 +19,13 @@ _ABOUT_RULES = (
     "# that one that hovers at a limit is one alert, not one every night. Metrics and keys:",
     "# `crucible docs drift`.",
 )
+_ABOUT_WEBHOOKS = (
+    "# Who is told of alerts: one [[webhooks]] for each endpoint, `crucible docs alerts`."
+)
 
 
 def described() -> list[tuple[str, str, str]]:
-    """Every setting but the rules as (section.key, default as TOML, description), in order."""
+    """Every setting of a section as (section.key, default as TOML, description), in order."""
     rows = []
     for section, info in Settings.model_fields.items():
         model = info.annotation
@@ -42,6 +46,14 @@ def described_threshold() -> list[tuple[str, str, str]]:
     ]  # fmt: skip
 
 
+def described_webhook() -> list[tuple[str, str, str]]:
+    """Every key of an endpoint as (key, default as TOML or empty, description)."""
+    return [
+        (key, "" if field.is_required() else _toml(field.default), field.description or "")
+        for key, field in Webhook.model_fields.items()
+    ]
+
+
 def template() -> str:
     """Text of a new crucible.toml: every setting, commented out, with its default."""
     lines = [
@@ -58,6 +70,7 @@ def template() -> str:
     lines += ["", *_ABOUT_RULES]
     for rule in DEFAULT_THRESHOLDS:
         lines += ["#", *(f"# {line}" for line in written(rule))]
+    lines += ["", _ABOUT_WEBHOOKS]
     return "\n".join(lines) + "\n"
 
 
