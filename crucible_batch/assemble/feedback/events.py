@@ -11,16 +11,14 @@ import polars as pl
 
 from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.report import Tally
+from crucible_batch.assemble.prefix import by_prefix
 from crucible_batch.contracts import TABLES
 from crucible_batch.contracts.reasons import reason_lines
 from crucible_batch.contracts.vocabulary import ERROR_CLASSES, FEEDBACK_KINDS
-from crucible_batch.errors import UnknownNameError, UsageError, suggestion
+from crucible_batch.errors import UsageError, suggestion
 from crucible_batch.store import Committed, Plan, Snapshot, Store, combined_hash
 
 FEEDBACK = TABLES["eval_feedback"]
-SHORTEST = 6
-"""Fewest characters that name a feedback id."""
-
 Row = dict[str, Any]
 
 
@@ -89,17 +87,10 @@ def history(snapshot: Snapshot, feedback: str) -> list[Row]:
         UsageError: Several ids begin like this.
     """
     ids = snapshot.read("eval_feedback").select(pl.col("feedback_id").unique()).collect()
-    known = sorted(ids["feedback_id"])
-    fitting = [one for one in known if one == feedback or one.startswith(feedback)]
-    if len(feedback) < SHORTEST or not fitting:
-        raise UnknownNameError(
-            "feedback", feedback, known, fix="crucible feedback list shows the ids."
-        )
-    if len(fitting) > 1:
-        raise UsageError(
-            f"{len(fitting)} ids begin with {feedback!r}", problems=fitting, fix="Say more of it."
-        )
-    own = snapshot.read("eval_feedback").filter(pl.col("feedback_id") == fitting[0]).sort("seq")
+    found = by_prefix(
+        "feedback", feedback, ids["feedback_id"], fix="crucible feedback list shows the ids."
+    )
+    own = snapshot.read("eval_feedback").filter(pl.col("feedback_id") == found).sort("seq")
     return own.drop("_commit").collect().to_dicts()
 
 

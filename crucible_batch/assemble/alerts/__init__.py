@@ -1,0 +1,27 @@
+"""Alerts on a store: folded from their events, moved on by scans, quietened by people."""
+
+from __future__ import annotations
+
+from crucible_batch.assemble.alerts.scan import AlertTables, alert_tables, evaluation_of
+from crucible_batch.assemble.alerts.stored import fold_alerts
+from crucible_batch.assemble.alerts.verbs import (
+    AlertDetail,
+    acknowledge_alert,
+    alert_history,
+    list_alerts,
+    show_alert,
+    snooze_alert,
+)
+
+__all__ = [
+    "AlertDetail",
+    "AlertTables",
+    "acknowledge_alert",
+    "alert_history",
+    "alert_tables",
+    "evaluation_of",
+    "fold_alerts",
+    "list_alerts",
+    "show_alert",
+    "snooze_alert",
+]
