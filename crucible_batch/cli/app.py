@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from crucible_batch.cli import (
+    alerts,
     anchors,
     baseline,
     compare,
@@ -91,6 +92,7 @@ app.add_typer(override.app, name="override")
 app.add_typer(judge.app, name="judge")
 app.add_typer(drift.app, name="drift")
 app.add_typer(anchors.app, name="anchors")
+app.add_typer(alerts.app, name="alerts")
 app.command("nightly")(nightly.nightly)
 app.command("sql")(store.sql)
 app.command("metrics")(score.metrics)

@@ -31,7 +31,7 @@ def now() -> dt.datetime:
 
 
 def endpoint(url: str, **more) -> Endpoint:
-    parts = {"allow": ("127.0.0.0/8", "::1"), "allow_http": True, "timeout_seconds": 5.0} | more
+    parts = {"allow": ("127.0.0.0/8", "::1"), "allow_http": True, "timeout_seconds": 30.0} | more
     return Endpoint(name="ops", url=url, keys=read_secrets(SECRET), **parts)
 
 

@@ -22,6 +22,7 @@ def test_flows_that_travel_to_another_process_validate_their_parameters(prefect_
     import cloudpickle
 
     from flows.compare_runs import compare_runs
+    from flows.deliver_alerts import deliver_alerts
     from flows.nightly import nightly
     from flows.score_runs import score_runs
 
@@ -29,6 +30,7 @@ def test_flows_that_travel_to_another_process_validate_their_parameters(prefect_
         (nightly, {"config": "nightly.toml"}),
         (score_runs, {"runs": ["a"]}),
         (compare_runs, {"baseline": "a", "candidates": ["b"]}),
+        (deliver_alerts, {"workspace": "w"}),
     ]
     child = subprocess.run(
         [sys.executable, "-c", CHILD],
@@ -38,15 +40,17 @@ def test_flows_that_travel_to_another_process_validate_their_parameters(prefect_
         check=False,
         timeout=120,
     )
-    assert child.stdout == b"store\n" * 3, child.stderr.decode()
+    assert child.stdout == b"store\n" * 4, child.stderr.decode()
 
 
-def test_the_deployment_file_names_a_flow_and_its_parameters(prefect_home):
+def test_the_deployment_file_names_flows_and_their_parameters(prefect_home):
     from prefect.flows import load_flow_from_entrypoint
 
     content = yaml.safe_load((FLOWS / "prefect.yaml").read_text(encoding="utf-8"))
-    (deployment,) = content["deployments"]
-    flow = load_flow_from_entrypoint(str(FLOWS.parent / deployment["entrypoint"]))
-    assert flow.name == "nightly"
-    flow.validate_parameters(deployment["parameters"])
-    assert (FLOWS.parent / deployment["parameters"]["config"]).is_file()
+    deployments = {one["name"]: one for one in content["deployments"]}
+    assert deployments.keys() == {"nightly", "deliver-alerts"}
+    for name, deployment in deployments.items():
+        flow = load_flow_from_entrypoint(str(FLOWS.parent / deployment["entrypoint"]))
+        assert flow.name == name
+        flow.validate_parameters(deployment["parameters"])
+    assert (FLOWS.parent / deployments["nightly"]["parameters"]["config"]).is_file()

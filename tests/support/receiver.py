@@ -81,6 +81,13 @@ class Receiver:
         self._server.server_close()
         self._thread.join()
 
+    def forget(self) -> None:
+        """Begin anew: nothing came, every request gets 200."""
+        with self._lock:
+            self._came.clear()
+            self._scripts.clear()
+            self.always.clear()
+
     def url(self, path: str, host: str = "127.0.0.1", scheme: str = "http") -> str:
         """The address of a path."""
         return f"{scheme}://{host}:{self.port}{path}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crucible_batch.assemble.alerts.scan import AlertTables, alert_tables, evaluation_of
-from crucible_batch.assemble.alerts.stored import fold_alerts
+from crucible_batch.assemble.alerts.stored import fold_alerts, labels_text
 from crucible_batch.assemble.alerts.verbs import (
     AlertDetail,
     acknowledge_alert,
@@ -21,6 +21,7 @@ __all__ = [
     "alert_tables",
     "evaluation_of",
     "fold_alerts",
+    "labels_text",
     "list_alerts",
     "show_alert",
     "snooze_alert",

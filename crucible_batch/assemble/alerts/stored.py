@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
@@ -79,6 +80,7 @@ def alert_row(state: AlertState) -> dict[str, Any]:
     }
 
 
-def words_of(labels: Mapping[str, str]) -> str:
-    """Labels as people read them: `entity_type=person`."""
-    return ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
+def labels_text(labels: str) -> str | None:
+    """Labels, canonical JSON, as people read them: `entity_type=person`; None if there are none."""
+    pairs = sorted(json.loads(labels).items())
+    return ", ".join(f"{name}={value}" for name, value in pairs) or None

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from crucible_batch.assemble.deliver.dispatch import append_attempts
+from crucible_batch.assemble.deliver.dispatch import AUDIT, append_attempts
 from crucible_batch.assemble.deliver.outbox import DEAD, DISABLED, outbox
 from crucible_batch.assemble.prefix import by_prefix
-from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
-from crucible_batch.store import Plan, Store, canonical_json, combined_hash
+from crucible_batch.store import Store, canonical_json, combined_hash
 
 ACTION = "alert.redeliver"
-AUDIT = TABLES["audit_log"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +71,7 @@ def redeliver(
             "workspace_id": workspace,
             "event_id": row["event_id"],
             "endpoint": row["endpoint"],
+            "n": row["n"] + 1,
             "started_at": now,
             "status": None,
             "error": None,
@@ -94,8 +93,8 @@ def redeliver(
         for row in rows
     ]
     if rows:
-        plan = Plan(events={AUDIT.name: pl.DataFrame(audit, schema=AUDIT.schema)})
-        append_attempts(opened, rows, kind=ACTION, plan=plan)
+        frame = pl.DataFrame(audit, schema=AUDIT.schema)
+        append_attempts(opened, rows, kind=ACTION, audit=frame)
     return Rearmed(deliveries=tuple((row["event_id"], row["endpoint"]) for row in rows))
 
 

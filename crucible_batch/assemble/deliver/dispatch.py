@@ -19,13 +19,16 @@ from filelock import FileLock, Timeout
 
 from crucible_batch.assemble.deliver.outbox import ATTEMPTS, DUE, EVENTS, outbox, sendable
 from crucible_batch.assemble.progress import Progress, quiet
+from crucible_batch.contracts import TABLES
 from crucible_batch.delivery.schedule import next_try
 from crucible_batch.delivery.signature import read_secrets
 from crucible_batch.delivery.webhook import Answer, Endpoint, send
+from crucible_batch.errors import UsageError
 from crucible_batch.settings import load_settings
 from crucible_batch.settings_webhooks import Webhook
 from crucible_batch.store import Plan, Snapshot, Store, Workspace, combined_hash
 
+AUDIT = TABLES["audit_log"]
 LOCK = ".deliver.lock"
 BATCH = 20
 """Most attempts of one commit, and so most notices a kill makes come twice."""
@@ -58,7 +61,33 @@ class Delivered:
     @property
     def n_tried(self) -> int:
         """Attempts of this pass."""
-        return sum(self.outcomes.values())
+        return sum(n for n in self.outcomes.values())
+
+    def check(self) -> None:
+        """Complain of endpoints that could not be sent to, after the others were.
+
+        Raises:
+            UsageError: There are some.
+        """
+        if self.problems:
+            raise UsageError(
+                "Not every endpoint can be sent to; what it is owed waits",
+                problems=self.problems,
+                fix="check [[webhooks]] in the settings, and the variables that hold the secrets.",
+            )
+
+    def lines(self) -> tuple[str, ...]:
+        """The pass in words: what was done, then a line per notice that was given up."""
+        n = self.outcomes.get
+        waiting = f"{n('ok', 0):,} delivered, {n('retry', 0):,} to be tried again, "
+        given_up = tuple(
+            f"given up ({row['state']}): {row['kind']} {row['event_id']} to {row['endpoint']}: "
+            f"{row['last_error']}; crucible alerts redeliver {row['event_id']} tries again"
+            for row in self.dead
+        )
+        if self.busy:
+            return ("nothing to do: another dispatcher is at work",)
+        return (f"{waiting}{len(self.dead):,} given up; {self.n_waiting:,} waiting", *given_up)
 
 
 def deliver(
@@ -113,9 +142,16 @@ class _Pass:
 
     def run(self, problems: Sequence[str]) -> Delivered:
         """Send until nothing is due that can be sent."""
-        while self._batch():
-            pass
-        owed = outbox(self.opened.snapshot())
+        while True:
+            snapshot = self.opened.snapshot()
+            owed = outbox(snapshot)
+            due = sendable(owed, self.opened.now(), self.endpoints, self.resting).head(BATCH)
+            if due.is_empty():
+                return self._done(owed, problems)
+            self._batch(due, _bodies(snapshot, due))
+
+    def _done(self, owed: pl.DataFrame, problems: Sequence[str]) -> Delivered:
+        """What the pass did, and what it leaves."""
         known = set(self.endpoints) | {problem.split(":")[0] for problem in problems}
         waiting = owed.filter(pl.col("state") == DUE)
         foreign = sorted(set(waiting["endpoint"]) - known)
@@ -133,14 +169,9 @@ class _Pass:
             ),
         )
 
-    def _batch(self) -> bool:
-        """Try a few deliveries and commit what came of them; False when there are none."""
-        snapshot = self.opened.snapshot()
+    def _batch(self, due: pl.DataFrame, bodies: Mapping[str, bytes]) -> None:
+        """Try a few deliveries and commit what came of them."""
         began = self.opened.now()
-        due = sendable(outbox(snapshot), began, self.endpoints, self.resting).head(BATCH)
-        if due.is_empty():
-            return False
-        bodies = _bodies(snapshot, due)
         rows: list[Row] = []
         try:
             for owed in due.iter_rows(named=True):
@@ -149,11 +180,11 @@ class _Pass:
                 if self.opened.now() - began > FLUSH_AFTER:
                     break
         finally:  # an interrupt too: what was sent is remembered
-            _append(self.opened, rows)
-        return True
+            if rows:
+                append_attempts(self.opened, rows, kind="deliver")
 
     def _tried(self, owed: Row, body: bytes) -> Row:
-        """Try one delivery; returns its row of `delivery_attempts`, the number left open."""
+        """Try one delivery; returns its row of `delivery_attempts`."""
         name, event_id = owed["endpoint"], owed["event_id"]
         self.progress(f"{name}: {owed['kind']}")
         started = self.opened.now()
@@ -168,6 +199,7 @@ class _Pass:
             "workspace_id": self.opened.name,
             "event_id": event_id,
             "endpoint": name,
+            "n": owed["n"] + 1,
             "started_at": started,
             "status": answer.status,
             "error": answer.error,
@@ -176,11 +208,13 @@ class _Pass:
         }
 
 
-def append_attempts(opened: Workspace, rows: Sequence[Row], *, kind: str, plan: Plan) -> None:
-    """Commit attempts beside what `plan` holds, each numbered after those that are there.
+def append_attempts(
+    opened: Workspace, rows: Sequence[Row], *, kind: str, audit: pl.DataFrame | None = None
+) -> None:
+    """Commit attempts, and their audit events, each numbered after those that are there.
 
     Numbered when the commit is decided, so that a person who arms a delivery again and a
-    dispatcher at work do not get in each other's way.
+    dispatcher at work do not get in each other's way; their `n` is the next one when they began.
     """
 
     def decide(snapshot: Snapshot) -> Plan:
@@ -190,15 +224,12 @@ def append_attempts(opened: Workspace, rows: Sequence[Row], *, kind: str, plan: 
             n_last[event_id, endpoint] = max(n_last[event_id, endpoint], n)
         numbered = [row | {"n": n_last[row["event_id"], row["endpoint"]] + 1} for row in rows]
         frame = pl.DataFrame(numbered, schema=ATTEMPTS.schema)
-        return Plan(events={**plan.events, ATTEMPTS.name: frame})
+        return Plan(events={ATTEMPTS.name: frame, **({} if audit is None else {AUDIT.name: audit})})
 
-    content = {"rows": [[row["event_id"], row["endpoint"], str(row["started_at"])] for row in rows]}
+    content = {
+        "rows": [[r["event_id"], r["endpoint"], r["n"], str(r["started_at"])] for r in rows],
+    }
     opened.commit(decide, kind=kind, idempotency_key=f"{kind}-{combined_hash(content)[:32]}")
-
-
-def _append(opened: Workspace, rows: Sequence[Row]) -> None:
-    if rows:
-        append_attempts(opened, rows, kind="deliver", plan=Plan())
 
 
 def _outcome(owed: Row, answer: Answer, now: datetime) -> tuple[str, datetime | None]:
