@@ -236,6 +236,8 @@ def test_a_receiver_that_is_gone_is_sent_nothing_more(nights, receiver):
     assert kinds(receiver.came("/a")) == ["opened"]
     assert kinds(receiver.came("/b")) == ["opened", "escalated"]
     assert nights.states()["a"] == "disabled due"
+    (line,) = nights.deliver().held
+    assert line.startswith("a answered 410 and is sent nothing, 1 waiting;")
 
 
 def test_an_endpoint_that_is_armed_again_gets_all_it_missed_in_order(nights, receiver):
@@ -336,8 +338,8 @@ def test_what_is_owed_to_an_endpoint_that_was_taken_out_waits_and_is_told(nights
     nights.night(0.12)
     nights.webhooks(receiver, "b")
     done = nights.deliver()
-    assert done.problems == ("a: the settings name no such endpoint any more",)
-    assert (done.outcomes, done.n_waiting) == ({"ok": 1}, 1)
+    assert done.held == ("a: 1 waiting, and the settings name no such endpoint any more",)
+    assert (done.outcomes, done.n_waiting, done.problems) == ({"ok": 1}, 1, ())
 
 
 def test_an_address_inside_is_an_error_on_record_that_does_not_tell_the_address(nights, receiver):

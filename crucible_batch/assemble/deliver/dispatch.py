@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,7 +17,14 @@ from typing import Any
 import polars as pl
 from filelock import FileLock, Timeout
 
-from crucible_batch.assemble.deliver.outbox import ATTEMPTS, DUE, EVENTS, outbox, sendable
+from crucible_batch.assemble.deliver.outbox import (
+    ATTEMPTS,
+    DISABLED,
+    DUE,
+    EVENTS,
+    outbox,
+    sendable,
+)
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.contracts import TABLES
 from crucible_batch.delivery.schedule import next_try
@@ -48,20 +55,23 @@ class Delivered:
         outcomes: Outcome → attempts of this pass: ok, retry, dead, disabled.
         n_waiting: Deliveries that wait for a later pass.
         dead: Rows of the outbox that were given up in this pass.
-        problems: Endpoints that could not be sent to, and why; their deliveries wait.
+        held: What waits for a person, in words: what is owed to endpoints that are gone, or that
+            the settings no longer name.
+        problems: Endpoints that could not be sent to, and why; what they are owed waits.
         busy: Another dispatcher is at work, so this one did nothing.
     """
 
     outcomes: Mapping[str, int] = field(default_factory=dict)
     n_waiting: int = 0
     dead: tuple[Row, ...] = ()
+    held: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     busy: bool = False
 
     @property
     def n_tried(self) -> int:
         """Attempts of this pass."""
-        return sum(n for n in self.outcomes.values())
+        return sum(n_tries for n_tries in self.outcomes.values())
 
     def check(self) -> None:
         """Complain of endpoints that could not be sent to, after the others were.
@@ -77,7 +87,7 @@ class Delivered:
             )
 
     def lines(self) -> tuple[str, ...]:
-        """The pass in words: what was done, then a line per notice that was given up."""
+        """The pass in words: what was done, what was given up, what waits for a person."""
         n = self.outcomes.get
         waiting = f"{n('ok', 0):,} delivered, {n('retry', 0):,} to be tried again, "
         given_up = tuple(
@@ -87,7 +97,8 @@ class Delivered:
         )
         if self.busy:
             return ("nothing to do: another dispatcher is at work",)
-        return (f"{waiting}{len(self.dead):,} given up; {self.n_waiting:,} waiting", *given_up)
+        counts = f"{waiting}{len(self.dead):,} given up; {self.n_waiting:,} waiting"
+        return (counts, *given_up, *self.held)
 
 
 def deliver(
@@ -152,21 +163,17 @@ class _Pass:
 
     def _done(self, owed: pl.DataFrame, problems: Sequence[str]) -> Delivered:
         """What the pass did, and what it leaves."""
-        known = set(self.endpoints) | {problem.split(":")[0] for problem in problems}
-        waiting = owed.filter(pl.col("state") == DUE)
-        foreign = sorted(set(waiting["endpoint"]) - known)
+        known = {*self.endpoints, *(problem.split(":")[0] for problem in problems)}
         return Delivered(
             outcomes=dict(self.outcomes),
-            n_waiting=waiting.height,
+            n_waiting=owed.filter(pl.col("state") == DUE).height,
             dead=tuple(
                 row
                 for row in owed.iter_rows(named=True)
                 if (row["event_id"], row["endpoint"]) in self.given_up
             ),
-            problems=(
-                *problems,
-                *(f"{name}: the settings name no such endpoint any more" for name in foreign),
-            ),
+            held=_held(owed, known),
+            problems=tuple(problems),
         )
 
     def _batch(self, due: pl.DataFrame, bodies: Mapping[str, bytes]) -> None:
@@ -230,6 +237,24 @@ def append_attempts(
         "rows": [[r["event_id"], r["endpoint"], r["n"], str(r["started_at"])] for r in rows],
     }
     opened.commit(decide, kind=kind, idempotency_key=f"{kind}-{combined_hash(content)[:32]}")
+
+
+def _held(owed: pl.DataFrame, known: Collection[str]) -> tuple[str, ...]:
+    """What waits for a person, a line per endpoint."""
+    gone = sorted(set(owed.filter(pl.col("state") == DISABLED)["endpoint"]) & set(known))
+    due = Counter(owed.filter(pl.col("state") == DUE)["endpoint"])
+    return (
+        *(
+            f"{name} answered 410 and is sent nothing, {due[name]:,} waiting; "
+            f"crucible alerts redeliver --endpoint {name} begins again"
+            for name in gone
+        ),
+        *(
+            f"{name}: {n:,} waiting, and the settings name no such endpoint any more"
+            for name, n in sorted(due.items())
+            if name not in known
+        ),
+    )
 
 
 def _outcome(owed: Row, answer: Answer, now: datetime) -> tuple[str, datetime | None]:
