@@ -16,6 +16,7 @@ from crucible_batch.watch.alert_model import (
     AlertEvent,
     AlertState,
     Condition,
+    Counts,
     Evaluation,
     rank,
 )
@@ -39,6 +40,15 @@ def fold(
     for evaluation in evaluations:
         state = observed(state, evaluation)
     return state
+
+
+def reach(counts: Counts) -> int:
+    """How far back evaluations matter: so many of the last, and so many of the last known ones.
+
+    A longer history gives longer rows, but no other answer to "is the row long enough?".
+    """
+    in_a_row = (counts.raise_after, counts.clear_after, counts.unknown_after)
+    return max(FLAPPING_SCANS, *in_a_row, (counts.renotify_after or 0) + 1)
 
 
 def observed(state: AlertState, evaluation: Evaluation) -> AlertState:

@@ -7,7 +7,9 @@ from datetime import timedelta
 
 import polars as pl
 import pytest
-from alerting import FIRST
+from alerting import BOTH, FIRST, Watch, measured
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from outboxes import CrashError, Nights
 
 from crucible_batch.assemble.alerts import (
@@ -18,9 +20,12 @@ from crucible_batch.assemble.alerts import (
     show_alert,
     snooze_alert,
 )
+from crucible_batch.assemble.alerts.scan import _recent
 from crucible_batch.assemble.gate.gather import open_alerts
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
+from crucible_batch.watch.alert_fold import fold, reach
+from crucible_batch.watch.alerts import transition
 
 SEQUENCE = (0.05, 0.12, 0.09, 0.12, None, 0.06, 0.06, 0.11)
 
@@ -117,6 +122,42 @@ def test_a_night_that_was_caught_up_counts_for_the_nights_after_it(tmp_path):
     nights.scan(2, 0.0)
     nights.scan(4, 0.12)
     assert "opened" not in [kind for _, kind in happened(nights)]
+
+
+def test_a_row_of_breaches_goes_on_after_a_long_time_of_unknown_verdicts(tmp_path):
+    nights = Nights(tmp_path, raise_after=2, unknown_after=99)
+    nights.nights(0.12, *[None] * 12)
+    assert list_alerts(nights.snapshot)["state"].to_list() == ["pending"]
+    nights.night(0.12)
+    assert list_alerts(nights.snapshot)["state"].to_list() == ["firing"]
+
+
+NIGHTS = st.lists(st.sampled_from([None, 0.0, 0.09, 0.12, 0.3]), min_size=1, max_size=40)
+
+
+@settings(max_examples=40)
+@given(NIGHTS, st.integers(1, 3), st.integers(1, 3), st.none() | st.integers(1, 12))
+def test_what_is_read_of_the_past_is_enough(values, in_a_row, unknown, renotify):
+    counts = {
+        "raise_after": in_a_row,
+        "clear_after": in_a_row,
+        "unknown_after": unknown,
+        "renotify_after": renotify,
+    }
+    watch = Watch(BOTH, **counts).nights(*values[:-1])
+    last = measured(values[-1], len(values), limits=BOTH, **counts)
+    past = pl.DataFrame(
+        [{"rule_id": "churn", "labels": "{}", "verdict": e.verdict} for e in watch.evaluations],
+        schema={"rule_id": pl.String, "labels": pl.String, "verdict": pl.String},
+    )
+    kept = _recent(past.with_row_index(), reach(last.counts))["index"].to_list()
+    recent = [watch.evaluations[n] for n in kept]
+    for state in watch.states.values():
+        twin = state.condition.is_about_the_unknown
+        own = [e.of_the_unknown() if twin else e for e in recent]
+        short = fold(state.condition, watch.of(state.condition.fingerprint), own)
+        one = last.of_the_unknown() if twin else last
+        assert transition(short, one)[1] == transition(state, one)[1]
 
 
 def test_what_max_open_keeps_back_is_said(tmp_path):

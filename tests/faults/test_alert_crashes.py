@@ -89,7 +89,9 @@ class Crashes(RuleBasedStateMachine):
         self.peaceful.night(value)
 
 
-@pytest.mark.parametrize("examples", [3, pytest.param(60, marks=pytest.mark.slow)])  # slow: 1 min
+@pytest.mark.parametrize(
+    "examples", [3, pytest.param(60, marks=pytest.mark.slow)]
+)  # 60: half a minute
 def test_crashes_replays_and_races_change_neither_alerts_nor_events(examples, monkeypatch):
     monkeypatch.setattr("crucible_batch.store.catalog.is_current", lambda *_: True)
     run_state_machine_as_test(

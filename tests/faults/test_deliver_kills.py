@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from outboxes import ENVIRON, Nights
@@ -18,7 +19,6 @@ from crucible_batch.assemble.deliver import deliver
 from crucible_batch.store import Store
 from crucible_batch.store.doctor import diagnose
 
-TYPES = [f"t{n:02d}" for n in range(45)]
 PATHS = ("/a", "/b")
 
 
@@ -29,15 +29,13 @@ def receiver():
     found.close()
 
 
-@pytest.fixture
-def nights(tmp_path, receiver, monkeypatch) -> Nights:
-    """45 alerts with three notices each, owed to two endpoints: 270 deliveries."""
-    monkeypatch.setattr("crucible_batch.store.catalog.is_current", lambda *_: True)
-    found = Nights(tmp_path)
+def filled(folder: Path, receiver: Receiver, n_alerts: int) -> Nights:
+    """So many alerts with three notices each, owed to two endpoints."""
+    found = Nights(folder)
     found.clock.time = datetime.now(UTC) - timedelta(hours=1)
     found.webhooks(receiver, "a", "b")
     for value in (0.12, 0.3, 0.0, 0.0):
-        found.night(by=dict.fromkeys(TYPES, value))
+        found.night(by={f"t{n:02d}": value for n in range(n_alerts)})
     return found
 
 
@@ -73,11 +71,15 @@ def firsts(came: list[Came]) -> list[Came]:
     return list(kept.values())
 
 
-# With 40 kills: two minutes.
-@pytest.mark.parametrize("kills", [2, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kills", "n_alerts"),
+    [(2, 12), pytest.param(40, 90, marks=pytest.mark.slow)],  # 40: one minute
+)
 def test_a_dispatcher_killed_at_random_moments_loses_nothing_and_makes_no_new_id(
-    nights, receiver, kills
+    tmp_path, receiver, monkeypatch, kills, n_alerts
 ):
+    monkeypatch.setattr("crucible_batch.store.catalog.is_current", lambda *_: True)
+    nights = filled(tmp_path, receiver, n_alerts)
     events = nights.rows("alert_events", "event_id", "payload")
     rng = random.Random(20_240_229)
     for _ in range(kills):
@@ -97,6 +99,6 @@ def test_a_dispatcher_killed_at_random_moments_loses_nothing_and_makes_no_new_id
             assert own == sorted(own)
     attempts = nights.rows("delivery_attempts", "event_id", "endpoint", "outcome")
     assert set(Counter(attempts).values()) == {1}
-    assert len(attempts) == 2 * len(events) == 6 * len(TYPES)
+    assert len(attempts) == 2 * len(events) == 6 * n_alerts
     assert {outcome for _, _, outcome in attempts} == {"ok"}
     assert [f.what for f in diagnose(store.workspace("w")) if f.level == "error"] == []

@@ -102,7 +102,10 @@ class Receiver:
             return [one for one in self._came if path in {None, one.path}]
 
     def _handle(self, request: BaseHTTPRequestHandler) -> None:
-        body = request.rfile.read(int(request.headers["content-length"]))
+        length = int(request.headers["content-length"])
+        body = request.rfile.read(length)
+        if len(body) < length:
+            return  # the sender was killed in the middle of it: nothing came
         headers = {name.lower(): value for name, value in request.headers.items()}
         with self._lock:
             self._came.append(Came(request.path, headers, body))

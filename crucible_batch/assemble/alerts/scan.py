@@ -18,7 +18,9 @@ from crucible_batch.assemble.alerts.stored import EVENTS, states_of
 from crucible_batch.contracts import TABLES
 from crucible_batch.settings_webhooks import Webhook
 from crucible_batch.store import Snapshot
+from crucible_batch.watch.alert_fold import reach
 from crucible_batch.watch.alert_model import (
+    UNKNOWN,
     AlertEvent,
     Condition,
     Counts,
@@ -113,7 +115,9 @@ def alert_tables(
         newest = later["as_of"][-1].isoformat()
         said = f"alerts stay as they are: a scan as of {newest} has moved them on already"
         return AlertTables(messages=(said,))
-    before = [one for row in past.iter_rows(named=True) if (one := understood(row))]
+    far = max((reach(one.counts) for one in evaluations), default=1)
+    rows = _recent(past, far).iter_rows(named=True)
+    before = [one for row in rows if (one := understood(row))]
     states = states_of(snapshot.read(EVENTS.name).drop("_commit").collect(), before)
     done = advance(states, evaluations, scan, rules=rules)
     tables = {
@@ -135,6 +139,14 @@ def wants(webhook: Webhook, event: AlertEvent) -> bool:
         return False
     is_about_it = (ENDPOINT_LABEL, webhook.name) in event.condition.labels
     return rank(event.notify) >= rank(webhook.min_severity) and not is_about_it
+
+
+def _recent(past: pl.DataFrame, far: int) -> pl.DataFrame:
+    """Per rule and labels the last so many evaluations, and the last so many that are known."""
+    known = pl.col("verdict") != UNKNOWN
+    after = pl.int_range(pl.len(), 0, -1).over("rule_id", "labels")
+    known_after = known.cum_sum(reverse=True).over("rule_id", "labels")
+    return past.filter((after <= far) | (known & (known_after <= far)))
 
 
 def _fan_out(
