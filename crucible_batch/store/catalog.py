@@ -24,6 +24,7 @@ _VIEW = {
     Storage.EVENT: ("view_event", "/lake/c*/{}.parquet"),
     Storage.BULK: ("view_bulk", "/lake/c*/{}.parquet"),
     Storage.MART: ("view_mart", "/marts/{}/*.parquet"),
+    Storage.FOLD: ("fold_{}", ""),  # over a view that stands before it
 }
 
 
@@ -38,9 +39,14 @@ def views_sql(tables: Mapping[str, Table], root: Path) -> str:
 
 
 def _views(tables: Mapping[str, Table], root: Path) -> list[str]:
-    """One CREATE VIEW per table that has files."""
+    """One CREATE VIEW per table, a fold after what it folds."""
     return [
-        fill(template, view=Names((table.name,)), root=root, files=files.format(table.name))
+        fill(
+            template.format(table.name),
+            view=Names((table.name,)),
+            root=root,
+            files=files.format(table.name),
+        )
         for table in tables.values()
         if table.storage in _VIEW
         for template, files in (_VIEW[table.storage],)

@@ -24,6 +24,9 @@ _READING = re.compile(rf"{_BLANK}\(*(?:select|from|with|pivot|unpivot)\b", re.I 
 _CATALOGUE = re.compile(
     r"\b(?:show|information_schema|duckdb_\w+|pragma_\w+|sqlite_master)\b", re.I
 )
+FOLDED = {"alerts": "alert_events"}
+"""Folds, and the table each is a view over."""
+
 _REFUSED = "only statements that read are allowed here: SELECT, FROM, WITH, DESCRIBE, SHOW, EXPLAIN"
 
 
@@ -49,6 +52,14 @@ def run(query: str, snapshot: Snapshot) -> pl.DataFrame:
             f"A column of the result has a type that no table can hold: {error}",
             fix="cast it in the query, e.g. my_interval::VARCHAR",
         ) from error
+
+
+def fold(name: str, snapshot: Snapshot) -> pl.DataFrame:
+    """Return a table that is a view over event rows, as of a snapshot."""
+    table = snapshot.tables[name]
+    with TemporaryDirectory() as spill, _connect(name, snapshot, Path(spill)) as connection:
+        rows: pl.DataFrame = connection.table(name).pl()
+    return rows.cast(dict(table.schema)).select(table.names)  # type: ignore[arg-type]
 
 
 def check_reads_only(query: str) -> None:
@@ -96,6 +107,7 @@ def _connect(query: str, snapshot: Snapshot, spill: Path) -> Iterator[duckdb.Duc
 def _views(query: str, snapshot: Snapshot) -> list[str]:
     """Views of the tables the query names: a view costs a look at every file of its table."""
     words = set(re.findall(r"\w+", query.lower()))
+    words |= {FOLDED[name] for name in words & FOLDED.keys()}
     every = bool(_CATALOGUE.search(query))
     return [
         view
@@ -110,6 +122,9 @@ def _view(table: Table, snapshot: Snapshot) -> list[str]:
     if table.storage is Storage.MART:
         files = sorted(snapshot.layout.marts(table.name).glob("*.parquet"))
         return [fill("files_event", view=name, sources=files)] if files else []
+    if table.storage is Storage.FOLD:
+        there = snapshot.commits_with(FOLDED[table.name])
+        return [fill(f"fold_{table.name}", view=name)] if there else []
     template = {Storage.EVENT: "files_event", Storage.BULK: "files_bulk"}.get(table.storage)
     if template is None or not snapshot.commits_with(table.name):
         return []

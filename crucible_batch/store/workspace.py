@@ -152,6 +152,8 @@ class Workspace:
         table = self._table(name)
         if table.storage is Storage.MART:
             return marts.scan(self.layout, table)
+        if table.storage is Storage.FOLD:
+            return sandbox.fold(name, self.snapshot(pin)).lazy()
         return self.snapshot(pin).read(name)
 
     def sql(self, query: str, pin: int | None = None) -> pl.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
+import duckdb
 import polars as pl
 import pytest
 from alerting import BOTH, FIRST, Watch, measured
@@ -24,6 +25,7 @@ from crucible_batch.assemble.alerts.scan import _recent
 from crucible_batch.assemble.gate.gather import open_alerts
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
+from crucible_batch.store import catalog
 from crucible_batch.watch.alert_fold import fold, reach
 from crucible_batch.watch.alerts import transition
 
@@ -71,6 +73,36 @@ def test_a_fold_of_the_events_in_any_order_is_the_same(nights):
     nights.nights(*SEQUENCE)
     events = nights.snapshot.read("alert_events").collect()
     assert fold_alerts(events.reverse()).equals(fold_alerts(events))
+
+
+def test_the_view_in_sql_is_the_fold(nights):
+    nights.night(by={"a": 0.12, "é": 0.3, "c": None})
+    key = list_alerts(nights.snapshot)["fingerprint"][1]
+    acknowledge_alert(nights.store, "w", key, author="ann")
+    snooze_alert(nights.store, "w", key, until=FIRST + timedelta(days=2.5), author="ann")
+    for value in (0.3, 0.0, 0.0, 0.12):
+        nights.night(by={"a": 0.12, "é": value, "c": None})
+    events = nights.snapshot.read("alert_events")
+    expected = fold_alerts(events.collect())
+    assert nights.store.table("alerts", "w").collect().equals(expected)
+    said = nights.store.sql("SELECT fingerprint, state FROM alerts ORDER BY 1", "w")
+    assert said.equals(expected.select("fingerprint", "state"))
+    pin = nights.snapshot.seq - 3
+    before = fold_alerts(events.filter(pl.col("_commit") <= pin).collect())
+    assert nights.store.table("alerts", "w", pin).collect().equals(before)
+    assert not before.equals(expected)
+
+
+@pytest.mark.parametrize("from_text", [False, True])
+def test_the_catalogue_shows_alerts_to_any_duckdb(nights, from_text):
+    nights.night(by={"a": 0.12, "b": 0.3})
+    folder = nights.store.root / "w"
+    catalog.rebuild(nights.store.workspace("w").layout, TABLES)
+    with duckdb.connect() if from_text else duckdb.connect(folder / "catalog.duckdb") as shell:
+        if from_text:
+            shell.execute((folder / "views.sql").read_text())
+        found = shell.execute("SELECT severity, state FROM alerts ORDER BY ALL").fetchall()
+    assert found == [("critical", "firing"), ("warn", "firing")]
 
 
 def test_a_scan_that_is_done_again_writes_nothing(nights):
