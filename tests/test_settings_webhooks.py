@@ -26,7 +26,7 @@ def test_an_endpoint_needs_a_name_an_address_and_where_its_secret_is(tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('urll = "x"', "line 5: unknown setting 'webhooks.1.urll'. Did you mean webhooks.1.url"),
+        ('urll = "x"', "line 5: unknown setting 'webhooks.1.urll'. Did you mean webhooks.0.url"),
         ('events = ["pending"]', "webhooks.1.events.0"),
         ("events = []", "webhooks.1.events"),
         ('min_severity = "info"', "line 5: webhooks.1.min_severity"),

@@ -30,7 +30,7 @@ from crucible_batch.settings.watch import (
     Staleness,
     implied_thresholds,
 )
-from crucible_batch.settings_webhooks import Webhook
+from crucible_batch.settings.webhooks import Webhook
 
 # Strict: true is no number, "5" is no number, 5.0 is no count. A tuple is written as a TOML list.
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]

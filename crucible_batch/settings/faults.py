@@ -155,7 +155,7 @@ def _siblings(place: Place, model: type[BaseModel]) -> list[str]:
             if inner is None:
                 break
             model = inner
-    head = f"{_named(around)}." if around else ""
+    head = "".join(f"{part}." for part in around)
     own = [f"{head}{name}" for name in model.model_fields]
     return own if around else [*own, *_inner_names(model)]
 

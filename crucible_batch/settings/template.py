@@ -11,7 +11,7 @@ from crucible_batch.settings import Settings
 from crucible_batch.settings.durations import spelled
 from crucible_batch.settings.thresholds import Limit, Threshold
 from crucible_batch.settings.watch import DEFAULT_THRESHOLDS
-from crucible_batch.settings_webhooks import Webhook
+from crucible_batch.settings.webhooks import Webhook
 
 _ABOUT_RULES = (
     "# Rules of the corpus watch. These are in force while no [[thresholds]] is written; the first",

@@ -16,7 +16,6 @@ FLOORS: Mapping[str, int] = {
     "errors": 0,
     "exact": 0,
     "settings": 0,
-    "settings_webhooks": 0,
     "contracts": 1,
     **dict.fromkeys(
         (
@@ -39,10 +38,7 @@ FLOORS: Mapping[str, int] = {
 }
 """Room to floor: imports only go down, never sideways."""
 
-SIDEWAYS = {
-    ("settings", "errors"): "a setting that cannot be used is a UsageError",
-    ("settings", "settings_webhooks"): "a section in a file of its own",
-}
+SIDEWAYS = {("settings", "errors"): "a setting that cannot be used is a UsageError"}
 
 
 def imported_modules(source: str, module: str) -> Iterator[tuple[int, str]]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from crucible_batch.assemble.alerts.stored import EVENTS, states_of
 from crucible_batch.contracts import TABLES
-from crucible_batch.settings_webhooks import Webhook
+from crucible_batch.settings.webhooks import Webhook
 from crucible_batch.store import Snapshot
 from crucible_batch.watch.alert_fold import reach
 from crucible_batch.watch.alert_model import (

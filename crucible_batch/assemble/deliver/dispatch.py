@@ -32,7 +32,7 @@ from crucible_batch.delivery.signature import read_secrets
 from crucible_batch.delivery.webhook import Answer, Endpoint, send
 from crucible_batch.errors import UsageError
 from crucible_batch.settings import load_settings
-from crucible_batch.settings_webhooks import Webhook
+from crucible_batch.settings.webhooks import Webhook
 from crucible_batch.store import Plan, Snapshot, Store, Workspace, combined_hash
 
 AUDIT = TABLES["audit_log"]
