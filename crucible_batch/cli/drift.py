@@ -50,6 +50,7 @@ def scan(
     """
     from datetime import UTC, datetime
 
+    from crucible_batch.assemble.alerts import alerts_follow
     from crucible_batch.assemble.drift import scan_drift, scan_json, scan_text, why_no_snapshot
     from crucible_batch.assemble.nightly import parse_as_of
 
@@ -57,7 +58,12 @@ def scan(
     store = open_store(root)
     with progress("drift scan") as show:
         done = scan_drift(
-            store, workspace, as_of=instant, corpus_version=corpus_version, progress=show
+            store,
+            workspace,
+            as_of=instant,
+            corpus_version=corpus_version,
+            follow=alerts_follow(store, workspace),
+            progress=show,
         )
     if done is None:
         emit(why_no_snapshot(store, workspace, as_of=instant))

@@ -47,8 +47,7 @@ def reach(counts: Counts) -> int:
 
     A longer history gives longer rows, but no other answer to "is the row long enough?".
     """
-    in_a_row = (counts.raise_after, counts.clear_after, counts.unknown_after)
-    return max(FLAPPING_SCANS, *in_a_row, (counts.renotify_after or 0) + 1)
+    return max(FLAPPING_SCANS, counts.raise_after, counts.clear_after, counts.unknown_after)
 
 
 def observed(state: AlertState, evaluation: Evaluation) -> AlertState:
@@ -58,8 +57,7 @@ def observed(state: AlertState, evaluation: Evaluation) -> AlertState:
     the band between limit and clear limit both; an unknown verdict neither raises nor clears, so
     it leaves both rows as they are.
     """
-    kept = max(FLAPPING_SCANS, (evaluation.counts.renotify_after or 0) + 1)
-    scans = (*state.scans, evaluation.scan.scan_id)[-kept:]
+    scans = (*state.scans, evaluation.scan.scan_id)[-FLAPPING_SCANS:]
     if evaluation.verdict == UNKNOWN:
         return replace(state, scans=scans)
     return replace(
@@ -121,4 +119,4 @@ def _begun(state: AlertState, event: AlertEvent, phase: str) -> AlertState:
 def _told(state: AlertState, event: AlertEvent) -> AlertState:
     if state.is_quiet(event.occurred_at):
         return replace(state, withheld=True)
-    return replace(state, told=True, told_in=event.scan_id, withheld=False)
+    return replace(state, told=True, told_at=event.occurred_at, withheld=False)

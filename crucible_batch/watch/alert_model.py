@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Self
 
@@ -75,30 +75,32 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """How often in a row something has to be seen, in scans.
+    """How often in a row something has to be seen, in scans, and how long a notice is enough.
 
     Attributes:
         raise_after: Breaches that open an alert.
         clear_after: Values past the clear limit that resolve it.
         unknown_after: Unknown verdicts that open an alert of their own.
-        renotify_after: Scans without a notice after which a firing alert is told again; None:
+        renotify_after: Time since the last notice after which a firing alert is told again; None:
             never.
         max_open: Most alerts of the rule that are open at once; None: no limit.
 
     Raises:
-        ValueError: A count is below 1.
+        ValueError: A count is below 1, or the time not positive.
     """
 
     raise_after: int = 1
     clear_after: int = 2
     unknown_after: int = 3
-    renotify_after: int | None = None
+    renotify_after: timedelta | None = None
     max_open: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is {value}; it counts scans, from 1")
+        for name in ("raise_after", "clear_after", "unknown_after", "max_open"):
+            if (count := getattr(self, name)) is not None and count < 1:
+                raise ValueError(f"{name} is {count}; it counts from 1")
+        if self.renotify_after is not None and self.renotify_after <= timedelta(0):
+            raise ValueError(f"renotify_after is {self.renotify_after}; it is a time to wait")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +242,7 @@ class AlertState:
         resolved_at: When it was resolved.
         resolve_reason: Why.
         told: Some notice of this episode went out.
-        told_in: Scan of the last notice.
+        told_at: as_of of the last notice.
         withheld: A snooze kept back the last notice.
         openings: Scans of the last openings, oldest first.
         marked_in: Scan of the last `flapping` event.
@@ -261,7 +263,7 @@ class AlertState:
     resolved_at: datetime | None = None
     resolve_reason: str | None = None
     told: bool = False
-    told_in: str | None = None
+    told_at: datetime | None = None
     withheld: bool = False
     openings: tuple[str, ...] = ()
     marked_in: str | None = None

@@ -16,10 +16,10 @@ from datetime import datetime
 from crucible_batch.watch.alert_fold import applied, observed
 from crucible_batch.watch.alert_model import (
     FLAPPING_OPENINGS,
-    FLAPPING_SCANS,
     OK,
     PENDING,
     STATE_LABEL,
+    UNKNOWN,
     AlertEvent,
     AlertState,
     Evaluation,
@@ -96,8 +96,9 @@ def advance(
     """Let a scan happen to every alert of a workspace.
 
     Every evaluation also speaks of the alert that its condition cannot be measured. An open alert
-    that no evaluation speaks of is resolved. A rule opens new alerts only up to its `max_open`,
-    critical ones first; the others open in a later scan, if there is room then.
+    that no evaluation speaks of is resolved, unless its rule could not be measured at all (unknown,
+    without labels): then nothing is known of what it fans out to. A rule opens new alerts only up
+    to its `max_open`, critical ones first; the others open in a later scan, if there is room then.
 
     Args:
         states: State before the scan, by fingerprint.
@@ -118,8 +119,13 @@ def advance(
         key: states.get(key, AlertState(condition=one.condition)) for key, one in spoken.items()
     }
     done = {key: transition(before[key], one) for key, one in spoken.items()}
+    blind = {
+        one.condition.rule_id
+        for one in spoken.values()
+        if one.verdict == UNKNOWN and not one.condition.labels
+    }
     done |= {
-        key: _abandoned(state, scan, rules)
+        key: (state, ()) if state.condition.rule_id in blind else _abandoned(state, scan, rules)
         for key, state in states.items()
         if state.is_open and key not in spoken
     }
@@ -187,7 +193,7 @@ def _goes_on(seen: AlertState, evaluation: Evaluation) -> list[_Step]:
 
 
 def _opening(seen: AlertState, evaluation: Evaluation, severity: str) -> list[_Step]:
-    recent = seen.scans[-FLAPPING_SCANS:]
+    recent = seen.scans
     openings = [*seen.openings, evaluation.scan.scan_id]
     flapping = sum(scan in recent for scan in openings) >= FLAPPING_OPENINGS
     steps = [_Step(kind="opened", severity=severity, flapping=flapping)]
@@ -200,14 +206,10 @@ def _is_reminder_due(seen: AlertState, evaluation: Evaluation) -> bool:
     """Whether a firing alert is told again: told long ago, or kept back by a snooze now over."""
     if seen.is_quiet(evaluation.scan.as_of):
         return False
-    if seen.withheld:
-        return True
-    every = evaluation.counts.renotify_after
-    if every is None:
-        return False
-    if seen.told_in not in seen.scans:
-        return True  # further back than scans are remembered
-    return len(seen.scans) - 1 - seen.scans.index(seen.told_in) >= every
+    if seen.withheld or seen.told_at is None:
+        return seen.withheld
+    wait = evaluation.counts.renotify_after
+    return wait is not None and evaluation.scan.as_of - seen.told_at >= wait
 
 
 def _abandoned(

@@ -168,14 +168,9 @@ NIGHTS = st.lists(st.sampled_from([None, 0.0, 0.09, 0.12, 0.3]), min_size=1, max
 
 
 @settings(max_examples=40)
-@given(NIGHTS, st.integers(1, 3), st.integers(1, 3), st.none() | st.integers(1, 12))
-def test_what_is_read_of_the_past_is_enough(values, in_a_row, unknown, renotify):
-    counts = {
-        "raise_after": in_a_row,
-        "clear_after": in_a_row,
-        "unknown_after": unknown,
-        "renotify_after": renotify,
-    }
+@given(NIGHTS, st.integers(1, 12), st.integers(1, 12))
+def test_what_is_read_of_the_past_is_enough(values, in_a_row, unknown):
+    counts = {"raise_after": in_a_row, "clear_after": in_a_row, "unknown_after": unknown}
     watch = Watch(BOTH, **counts).nights(*values[:-1])
     last = measured(values[-1], len(values), limits=BOTH, **counts)
     past = pl.DataFrame(

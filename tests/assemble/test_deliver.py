@@ -17,8 +17,8 @@ from crucible_batch.assemble.deliver import (
     dead_deliveries,
     deliver,
     redeliver,
-    unhealed_endpoints,
 )
+from crucible_batch.assemble.drift.answer_path import dead_webhooks
 from crucible_batch.contracts import TABLES
 from crucible_batch.delivery.schedule import WAITS
 from crucible_batch.errors import UnknownNameError, UsageError
@@ -302,24 +302,21 @@ def test_what_is_not_owed_cannot_be_sent_again(nights, words, error, said):
         redeliver(nights.store, "w", author="ann", **words)
 
 
-def unhealed(nights: Nights) -> dict[str, int]:
-    rows = unhealed_endpoints(nights.snapshot, ["a", "b"], nights.clock.time)
-    return dict(rows.iter_rows())
+def n_dead(nights: Nights) -> dict[str, float | None]:
+    """The measurement `webhook_dead`, by endpoint."""
+    found = dead_webhooks(nights.snapshot, nights.clock.time)
+    return {one.labels["endpoint"]: one.value for one in found}
 
 
-def test_a_dead_delivery_is_measured_until_its_endpoint_takes_one_again(nights, receiver):
+def test_a_dead_delivery_is_measured_until_it_is_armed_again(nights, receiver):
     receiver.always["/a"] = "500"
     nights.night(0.12)
-    assert unhealed(nights) == {"a": 0, "b": 0}
+    assert n_dead(nights) == {"a": 0, "b": 0}
     nights.drain()
-    assert unhealed(nights) == {"a": 1, "b": 0}
-    earlier = unhealed_endpoints(nights.snapshot, ["a"], nights.clock.time - timedelta(days=30))
-    assert earlier.rows() == [("a", 0)]
-    receiver.always["/a"] = "200"
-    nights.night(0.3)
+    assert n_dead(nights) == {"a": 1, "b": 0}
     nights.clock.wait(minutes=1)
-    nights.deliver()
-    assert unhealed(nights) == {"a": 0, "b": 0}
+    redeliver(nights.store, "w", author="ann", endpoint="a")
+    assert n_dead(nights) == {"a": 0, "b": 0}
 
 
 # --- settings, locks --------------------------------------------------------------------------

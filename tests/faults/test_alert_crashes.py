@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,12 @@ from crucible_batch.assemble.alerts import fold_alerts, list_alerts
 from crucible_batch.assemble.alerts.stored import alert_row
 from crucible_batch.watch.alert_payload import event_row
 
-COUNTS = {"raise_after": 2, "clear_after": 2, "unknown_after": 2, "renotify_after": 3}
+COUNTS = {
+    "raise_after": 2,
+    "clear_after": 2,
+    "unknown_after": 2,
+    "renotify_after": timedelta(days=3),
+}
 VALUES = st.sampled_from([None, 0.0, 0.09, 0.12, 0.3])
 
 

@@ -16,6 +16,7 @@ from crucible_batch.watch.alert_model import Condition, Counts, Evaluation
 from crucible_batch.watch.alert_payload import event_row, read_event
 from crucible_batch.watch.alerts import acknowledge, snooze, transition
 
+DAY = timedelta(days=1)
 TWIN = Condition.of("w", "churn", {"state": "unknown"})
 
 
@@ -184,7 +185,9 @@ def test_reminders_come_only_by_setting():
 
 
 def test_a_firing_alert_is_reminded_of_after_so_many_scans_without_a_notice():
-    watch = Watch(BOTH, renotify_after=3).nights(0.12, 0.12, 0.3, 0.3, None, 0.3, 0.3, 0.3, 0.3)
+    watch = Watch(BOTH, renotify_after=timedelta(days=3)).nights(
+        0.12, 0.12, 0.3, 0.3, None, 0.3, 0.3, 0.3, 0.3
+    )
     assert watch.told == [
         (1, "opened"),
         (3, "escalated"),
@@ -193,8 +196,8 @@ def test_a_firing_alert_is_reminded_of_after_so_many_scans_without_a_notice():
     ]
 
 
-def test_reminders_may_be_further_apart_than_flapping_looks_back():
-    watch = Watch(renotify_after=14).nights(*[0.2] * 30)
+def test_the_time_to_a_reminder_is_that_of_scans_not_of_a_clock():
+    watch = Watch(renotify_after=timedelta(days=13, hours=12)).nights(*[0.2] * 30)
     assert watch.told == [(1, "opened"), (15, "reminder"), (29, "reminder")]
 
 
@@ -211,7 +214,7 @@ def snoozed(watch: Watch, nights: float) -> None:
 
 
 def test_an_acknowledged_alert_goes_on_being_watched_but_only_its_end_is_told():
-    watch = Watch(BOTH, renotify_after=1).nights(0.12)
+    watch = Watch(BOTH, renotify_after=DAY).nights(0.12)
     acked(watch)
     watch.nights(0.3, 0.3, 0.0, 0.0)
     assert watch.happened == [(1, "opened"), (2, "escalated"), (5, "resolved")]
@@ -272,6 +275,17 @@ def test_a_subject_that_is_no_longer_there_resolves_its_alert():
     ]
 
 
+def test_a_rule_that_cannot_be_measured_at_all_leaves_what_it_fans_out_to_as_it_is():
+    watch = Watch()
+    watch.scan([measured(0.2, 1, labels={"judge": "a"})])
+    for night in (2, 3, 4):
+        watch.scan([measured(None, night)])
+    assert watch.happened == [(1, "opened"), (4, "opened")]
+    watch.scan([measured(0.2, 5, labels={"judge": "a"})])
+    ends = [(e.condition.labels, e.reason) for e in watch.events if e.kind == "resolved"]
+    assert ends == [((("state", "unknown"),), "subject_gone")]
+
+
 def fanned(watch: Watch, **values: float | None) -> list[str]:
     """Types with an open alert after a night with a value per type."""
     watch.scan(
@@ -319,9 +333,11 @@ def test_an_evaluation_whose_parts_do_not_fit_is_refused(parts, said):
         Evaluation(scan=scan_of(1), condition=Condition.of("w", "r", {}), **parts)
 
 
-def test_a_count_of_no_scans_is_refused():
+def test_a_count_of_no_scans_and_no_time_to_wait_are_refused():
     with pytest.raises(ValueError, match="clear_after is 0"):
         Counts(clear_after=0)
+    with pytest.raises(ValueError, match="renotify_after"):
+        Counts(renotify_after=timedelta(0))
 
 
 # --- laws -------------------------------------------------------------------------------------
@@ -332,7 +348,7 @@ COUNTS = st.fixed_dictionaries(
         "raise_after": st.integers(1, 3),
         "clear_after": st.integers(1, 3),
         "unknown_after": st.integers(1, 3),
-        "renotify_after": st.none() | st.integers(1, 12),
+        "renotify_after": st.none() | st.integers(1, 12).map(lambda days: days * DAY),
     }
 )
 laws = settings(max_examples=60)
@@ -434,7 +450,7 @@ def test_an_event_id_has_no_full_stop_and_is_an_id():
 
 
 def test_every_kind_of_notice_has_the_same_keys():
-    watch = Watch(BOTH, renotify_after=1, clear_after=1).nights(0.12, 0.3, 0.3, 0.12, 0.0)
+    watch = Watch(BOTH, renotify_after=DAY, clear_after=1).nights(0.12, 0.3, 0.3, 0.12, 0.0)
     acked(watch.nights(0.2))
     keys = {e.kind: tuple(json.loads(e.payload)["data"]) for e in watch.events}
     assert len(keys) >= 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crucible_batch.assemble.alerts.follow import alerts_follow
 from crucible_batch.assemble.alerts.scan import AlertTables, alert_tables, evaluation_of
 from crucible_batch.assemble.alerts.stored import fold_alerts, labels_text
 from crucible_batch.assemble.alerts.verbs import (
@@ -19,6 +20,7 @@ __all__ = [
     "acknowledge_alert",
     "alert_history",
     "alert_tables",
+    "alerts_follow",
     "evaluation_of",
     "fold_alerts",
     "labels_text",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crucible_batch.assemble.deliver.again import Rearmed, redeliver
 from crucible_batch.assemble.deliver.dispatch import Delivered, deliver
-from crucible_batch.assemble.deliver.outbox import dead_deliveries, outbox, unhealed_endpoints
+from crucible_batch.assemble.deliver.outbox import dead_deliveries, outbox
 
 __all__ = [
     "Delivered",
@@ -13,5 +13,4 @@ __all__ = [
     "deliver",
     "outbox",
     "redeliver",
-    "unhealed_endpoints",
 ]

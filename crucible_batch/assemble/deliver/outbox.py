@@ -69,41 +69,6 @@ def dead_deliveries(snapshot: Snapshot) -> pl.DataFrame:
     return outbox(snapshot).filter(pl.col("state").is_in([DEAD, DISABLED]))
 
 
-def unhealed_endpoints(
-    snapshot: Snapshot, endpoints: Collection[str], as_of: datetime
-) -> pl.DataFrame:
-    """The measurement `webhook_dead`: given-up deliveries of endpoints that took none since.
-
-    Args:
-        snapshot: What is visible.
-        endpoints: Names of the endpoints there are.
-        as_of: Attempts that started later are not counted.
-
-    Returns:
-        endpoint, n_dead: one row per endpoint, by name; 0 where the last given-up delivery was
-        followed by one that arrived.
-    """
-    tries = snapshot.read(ATTEMPTS.name).filter(pl.col("started_at") <= as_of)
-    healed = (
-        tries.filter(pl.col("outcome") == "ok")
-        .group_by("endpoint")
-        .agg(healed_at=pl.col("started_at").max())
-    )
-    last = tries.sort(*KEY, "n").group_by(*KEY, maintain_order=True).last()
-    unhealed = (
-        last.filter(pl.col("outcome").is_in(["dead", "disabled"]))
-        .join(healed, on="endpoint", how="left")
-        .filter(pl.col("healed_at").is_null() | (pl.col("healed_at") < pl.col("started_at")))
-        .group_by("endpoint")
-        .agg(n_dead=pl.len().cast(pl.Int64))
-    )
-    names = pl.LazyFrame({"endpoint": sorted(endpoints)}, schema={"endpoint": pl.String})
-    counted = names.join(unhealed, on="endpoint", how="left").with_columns(
-        pl.col("n_dead").fill_null(0)
-    )
-    return counted.sort("endpoint").collect()
-
-
 def sendable(
     owed: pl.DataFrame, now: datetime, endpoints: Collection[str], resting: Collection[str]
 ) -> pl.DataFrame:
