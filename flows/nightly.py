@@ -29,13 +29,15 @@ from crucible_batch.assemble.gate import Told, gate_markdown, gate_words
 from crucible_batch.assemble.nightly import (
     Night,
     alone,
+    corpus,
     judging,
     open_night,
     parse_as_of,
     steps,
     watching,
 )
-from crucible_batch.assemble.nightly.run import NOTHING_TO_JUDGE
+from crucible_batch.assemble.nightly.corpus import Scanned
+from crucible_batch.assemble.nightly.run import NOT_COMPARABLE, NOTHING_TO_JUDGE
 from crucible_batch.assemble.nightly.said import Said
 from crucible_batch.errors import CrucibleError
 from crucible_batch.report import to_markdown
@@ -57,9 +59,15 @@ def score_run(root: Path, config: Path, as_of: str, run_id: str) -> bool:
 
 
 @retried
-def snapshot_corpus(root: Path, config: Path, as_of: str) -> str | None:
-    """Fingerprint the newest complete corpus version."""
-    return steps.snapshot_corpus_of(_night(root, config, as_of))
+def scan_corpus(root: Path, config: Path, as_of: str) -> Scanned | None:
+    """Hold the newest complete corpus version against the rules; moves alerts."""
+    return corpus.scan_corpus(_night(root, config, as_of))
+
+
+@retried
+def send_notices(root: Path, config: Path, as_of: str) -> tuple[str, ...]:
+    """Send the notices that are due."""
+    return corpus.send_notices(_night(root, config, as_of))
 
 
 @retried
@@ -97,9 +105,11 @@ def watch(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -
 def report(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> Path:
     """Write the page of the night and publish it as Markdown."""
     night = _night(root, config, as_of)
-    made, _ = judging.judge_and_report(night, baseline, candidate)
-    page = judging.write_page(night, candidate, made.report)
-    create_markdown_artifact(key="report", markdown=to_markdown(made.report))
+    compared = judging.compare(night, baseline, candidate)
+    held = judging.judge(night, baseline, candidate, compared=compared)
+    made = judging.report(night, baseline, candidate, compared, held)
+    page = judging.write_page(night, candidate, made)
+    create_markdown_artifact(key="report", markdown=to_markdown(made))
     return page
 
 
@@ -112,9 +122,10 @@ def record(
     candidate: str,
     told: Told | None,
     said: Said,
+    scan_id: str | None,
 ) -> None:
     """Write the row of the night, its last step."""
-    steps.record(_night(root, config, as_of), baseline, candidate, told, said)
+    steps.record(_night(root, config, as_of), baseline, candidate, told, said, scan_id)
 
 
 @flow(name="nightly", task_runner=TWO_AT_ONCE, log_prints=True)
@@ -154,11 +165,11 @@ def _steps(night: Night, root: Path, config: Path) -> dict[str, Any] | State[dic
     steps.check_names(night)
     runs = steps.runs_to_score(night)
     score_run.map(unmapped(root), unmapped(config), unmapped(as_of), runs).result()
-    if moved := snapshot_corpus(root, config, as_of):
-        print(moved)
     baseline, candidate = steps.choose_runs(night)
     if baseline is None or candidate is None:
         print(steps.why_not_judged(night, candidate))
+        _watch_corpus(root, config, as_of)
+        _send(root, config, as_of)
         return _outcome(night, baseline, None)
     print(compare(root, config, as_of, baseline, candidate))
     told = gate(root, config, as_of, baseline, candidate)
@@ -167,9 +178,24 @@ def _steps(night: Night, root: Path, config: Path) -> dict[str, Any] | State[dic
     said = watch(root, config, as_of, baseline, candidate)
     if said.line is not None:
         print("\n".join((said.line, *said.more)))
+    scan_id = _watch_corpus(root, config, as_of)
     print(f"report: {report(root, config, as_of, baseline, candidate)}")
-    record(root, config, as_of, baseline, candidate, told, said)
+    record(root, config, as_of, baseline, candidate, told, said, scan_id)
+    _send(root, config, as_of)
     return _outcome(night, baseline, candidate, told)
+
+
+def _watch_corpus(root: Path, config: Path, as_of: str) -> str | None:
+    scanned = scan_corpus(root, config, as_of)
+    if scanned is None:
+        return None
+    print("\n".join(scanned.lines))
+    return scanned.scan_id
+
+
+def _send(root: Path, config: Path, as_of: str) -> None:
+    for line in send_notices(root, config, as_of):
+        print(f"notices: {line}")
 
 
 def _night(root: Path, config: Path, as_of: str) -> Night:
@@ -185,9 +211,15 @@ def _scheduled_start() -> str:
 def _outcome(
     night: Night, baseline: str | None, candidate: str | None, told: Told | None = None
 ) -> dict[str, Any] | State[dict[str, Any]]:
-    """What became of the night: a failed state when its gate does not pass."""
+    """What became of the night: a failed state when its gate does not pass.
+
+    Without a gate, when nothing about the two runs could be compared.
+    """
     if told is not None and told.exit_code:
         return Failed(message=told.line)
+    runs = None if baseline is None or candidate is None else (baseline, candidate)
+    if told is None and runs is not None and not judging.was_comparable(night, *runs):
+        return Failed(message=f"{baseline} and {candidate} cannot be compared in any metric")
     return {
         "as_of": night.as_of.isoformat(),
         "baseline": baseline,
@@ -201,8 +233,10 @@ def _code_of(root: Path, config: Path, as_of: str) -> int:
     """Exit code of the gate of a night that is done."""
     night = _night(root, config, as_of)
     row = steps.done_already(night)
-    told = None if row is None else judging.told_before(night, row)
-    return 70 if told is None else told.exit_code
+    if row is None:
+        return 70
+    told = judging.told_before(night, row)
+    return NOT_COMPARABLE if told is None else told.exit_code
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -83,8 +83,6 @@ def show_night(night: NightResult) -> None:
         emit(comparison_text(night.comparison, width=terminal_width()))
     if night.why_none is not None:
         emit(night.why_none)
-    if night.corpus is not None:
-        emit(night.corpus)
     for line in night.watch_lines:
         emit(line)
     if night.report is not None:

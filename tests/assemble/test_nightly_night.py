@@ -191,5 +191,5 @@ def test_inputs_say_what_their_files_do_not(tmp_path):
     assert rows(nights, "corpus_versions").select("corpus_version", "complete").rows() == [
         ("v1", False)
     ]
-    assert done.corpus is None  # a partial listing is no snapshot
+    assert done.scan is None  # a partial listing is not scanned
     assert Path(nights.root / "default" / "lake").is_dir()

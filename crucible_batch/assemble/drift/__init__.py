@@ -12,7 +12,13 @@ from crucible_batch.assemble.drift.scan import (
     latest_scan,
     scan_drift,
 )
-from crucible_batch.assemble.drift.text import EXPLAINED, explained, scan_json, scan_text
+from crucible_batch.assemble.drift.text import (
+    EXPLAINED,
+    explained,
+    scan_json,
+    scan_lines,
+    scan_text,
+)
 
 __all__ = [
     "EXPLAINED",
@@ -25,6 +31,7 @@ __all__ = [
     "latest_scan",
     "scan_drift",
     "scan_json",
+    "scan_lines",
     "scan_text",
     "snapshot_corpus",
     "why_no_snapshot",

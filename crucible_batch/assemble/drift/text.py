@@ -16,14 +16,19 @@ GLYPHS = {"breach": "✕", "unknown": "?", "ok": "✓"}
 
 
 def scan_text(scan: DriftScan) -> str:
-    """The corpus in one line, the verdicts counted, and every rule that is not ok."""
-    rows = scan.evaluations.to_dicts()
-    open_ = [row for row in rows if row["verdict"] != "ok"]
-    lines = [corpus_line(scan.snapshot.row), _counted(rows)]
-    lines += [f"{GLYPHS[row['verdict']]} {words.one_line(_told(row))}" for row in _by_weight(open_)]
+    """The lines of a scan, whether it was there already, and its id."""
+    lines = [*scan_lines(scan)]
     if not scan.created:
         lines.append(f"done already as c{scan.commit:08d}: nothing was written (no-op)")
     return "\n".join([*lines, f"scan_id: {scan.facts.scan_id}"])
+
+
+def scan_lines(scan: DriftScan) -> tuple[str, ...]:
+    """The corpus in one line, the verdicts counted, and every rule that is not ok."""
+    rows = scan.evaluations.to_dicts()
+    open_ = _by_weight([row for row in rows if row["verdict"] != "ok"])
+    told = (f"{GLYPHS[row['verdict']]} {words.one_line(_told(row))}" for row in open_)
+    return (corpus_line(scan.snapshot.row), _counted(rows), *told)
 
 
 def corpus_line(row: Mapping[str, Any]) -> str:

@@ -198,7 +198,9 @@ def open_alerts(events: pl.DataFrame) -> tuple[tuple[str, str], ...]:
 def _alerts(snapshot: Snapshot, as_of: datetime | None) -> dict[str, Any]:
     events = snapshot.read("alert_events").collect()
     if as_of is not None:
-        events = events.filter(pl.col("occurred_at") <= as_of)
+        # A night scans after its gate, and speaks of the same time: a gate that is asked again
+        # must see what it saw first.
+        events = events.filter(pl.col("occurred_at") < as_of)
     return {"open_alerts": open_alerts(events), "n_alert_events": events.height}
 
 

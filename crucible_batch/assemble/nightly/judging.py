@@ -13,7 +13,7 @@ from crucible_batch.assemble.compare.rows import is_comparable
 from crucible_batch.assemble.gate import GateRun, Told, run_gate, told
 from crucible_batch.assemble.nightly.night import Night
 from crucible_batch.assemble.progress import Progress, quiet
-from crucible_batch.assemble.report import Reported, report_run, write_report
+from crucible_batch.assemble.report import report_run, write_report
 from crucible_batch.report import Report
 
 
@@ -69,25 +69,29 @@ def told_before(night: Night, row: Mapping[str, Any]) -> Told | None:
     return told(night.opened(), row["gate_id"], row["gate_outcome"])
 
 
-def judge_and_report(
-    night: Night, baseline: str, candidate: str, *, progress: Progress = quiet
-) -> tuple[Reported, GateRun | None]:
-    """Compare the candidate with the baseline, hold it against the gate, build the report."""
-    done = compare(night, baseline, candidate, progress=progress)
-    gate = judge(night, baseline, candidate, compared=done, progress=progress)
-    reported = report_run(
+def report(
+    night: Night,
+    baseline: str,
+    candidate: str,
+    compared: Comparison,
+    gate: GateRun | None,
+    *,
+    progress: Progress = quiet,
+) -> Report:
+    """Build the report of the night, when all it tells of is written."""
+    made = report_run(
         night.store,
         night.workspace,
         candidate,
         baseline=baseline,
         as_of=night.as_of,
-        compared=done,
+        compared=compared,
         gate=None if gate is None else gate.verdict,
         progress=progress,
     )
-    return reported, gate
+    return made.report
 
 
-def write_page(night: Night, candidate: str, report: Report) -> Path:
+def write_page(night: Night, candidate: str, made: Report) -> Path:
     """Write the report of the night as a page."""
-    return write_report(report, night.report_path(candidate))
+    return write_report(made, night.report_path(candidate))

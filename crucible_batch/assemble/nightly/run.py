@@ -11,7 +11,8 @@ from typing import Any
 from crucible_batch.assemble.compare import Comparison
 from crucible_batch.assemble.gate import GateRun, Told
 from crucible_batch.assemble.load import LoadReport
-from crucible_batch.assemble.nightly import judging, steps, watching
+from crucible_batch.assemble.nightly import corpus, judging, steps, watching
+from crucible_batch.assemble.nightly.corpus import Scanned
 from crucible_batch.assemble.nightly.night import Night, alone
 from crucible_batch.assemble.nightly.said import NOTHING_SAID, Said
 from crucible_batch.assemble.progress import Progress, quiet
@@ -36,11 +37,12 @@ class NightResult:
         candidate: Run judged; None: there was no new one.
         why_none: Why there is no candidate, in words.
         comparison: The comparison of the two; None for a repeat.
-        corpus: What the corpus snapshot says, in words; None without a corpus.
         gate: The gate, judged; None without one and for a repeat.
         gate_told: What the gate says, also of a repeat; None without one.
         anchors: What judging the anchors again did, in words; empty without anchors.
         said: What the charts and the anchors say.
+        scan: The drift scan; None without a complete corpus version and for a repeat.
+        notices: What sending notices did, in words; empty without endpoints.
         report: The page, if it is there.
         exit_code: The gate's. Without a gate 0, 4 when nothing about the two runs is comparable;
             3 without a candidate.
@@ -54,19 +56,24 @@ class NightResult:
     candidate: str | None = None
     why_none: str | None = None
     comparison: Comparison | None = None
-    corpus: str | None = None
     gate: GateRun | None = None
     gate_told: Told | None = None
     anchors: tuple[str, ...] = ()
     said: Said = NOTHING_SAID
+    scan: Scanned | None = None
+    notices: tuple[str, ...] = ()
     report: Path | None = None
     exit_code: int = 0
 
     @property
     def watch_lines(self) -> tuple[str, ...]:
-        """What the anchors and the charts say, for people."""
-        judged = tuple(f"anchors: {line}" for line in self.anchors)
-        return judged if self.said.line is None else (*judged, self.said.line, *self.said.more)
+        """What the anchors, the charts, the scan and the dispatcher say, for people."""
+        lines = [f"anchors: {line}" for line in self.anchors]
+        if self.said.line is not None:
+            lines += [self.said.line, *self.said.more]
+        if self.scan is not None:
+            lines += self.scan.lines
+        return (*lines, *(f"notices: {line}" for line in self.notices))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values for JSON."""
@@ -79,7 +86,8 @@ class NightResult:
             "candidate": self.candidate,
             "why_none": self.why_none,
             "comparison_id": None if self.comparison is None else self.comparison.comparison_id,
-            "corpus": self.corpus,
+            "scan": None if self.scan is None else self.scan._asdict(),
+            "notices": list(self.notices),
             "gate": None if self.gate_told is None else self.gate_told._asdict(),
             "watch": None if self.said.verdict is None else self.said.to_dict(),
             "report": None if self.report is None else str(self.report),
@@ -135,36 +143,43 @@ def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
         night = replace(night, as_of=night.opened().now())
     runs = steps.runs_to_score(night)
     scored = tuple(run for run in runs if steps.score(night, run, progress=progress))
-    progress("looking at the corpus")
-    corpus = steps.snapshot_corpus_of(night)
     baseline, candidate = steps.choose_runs(night)
     done: dict[str, Any] = {
         "as_of": night.as_of,
         "loads": loads,
         "scored": scored,
         "baseline": baseline,
-        "corpus": corpus,
     }
     if baseline is None or candidate is None:
-        why = steps.why_not_judged(night, candidate)
-        return NightResult(**done, why_none=why, exit_code=NOTHING_TO_JUDGE)
-    made, gate = judging.judge_and_report(night, baseline, candidate, progress=progress)
+        return NightResult(
+            **done,
+            why_none=steps.why_not_judged(night, candidate),
+            scan=corpus.scan_corpus(night, progress=progress),
+            notices=corpus.send_notices(night, progress=progress),
+            exit_code=NOTHING_TO_JUDGE,
+        )
+    compared = judging.compare(night, baseline, candidate, progress=progress)
+    gate = judging.judge(night, baseline, candidate, compared=compared, progress=progress)
     anchors = watching.anchors_again(night, progress=progress)
     said = watching.watch_night(night, baseline, candidate, progress=progress)
+    scan = corpus.scan_corpus(night, progress=progress)
     progress("writing the report")
-    page = judging.write_page(night, candidate, made.report)
+    made = judging.report(night, baseline, candidate, compared, gate, progress=progress)
+    page = judging.write_page(night, candidate, made)
     told = None if gate is None else gate.told
-    steps.record(night, baseline, candidate, told, said)
+    steps.record(night, baseline, candidate, told, said, scan and scan.scan_id)
     return NightResult(
         **done,
         candidate=candidate,
-        comparison=made.comparison,
+        comparison=compared,
         gate=gate,
         gate_told=told,
         anchors=tuple(anchors),
         said=said,
+        scan=scan,
+        notices=corpus.send_notices(night, progress=progress),
         report=page,
-        exit_code=_code(told, lambda: made.comparison is None or made.comparison.is_comparable),
+        exit_code=_code(told, lambda: compared.is_comparable),
     )
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 
 from crucible_batch.assemble.baselines import LATEST, PINNED, finished_runs, resolve_baseline
-from crucible_batch.assemble.drift import snapshot_corpus
 from crucible_batch.assemble.evaluate import evaluate_run
 from crucible_batch.assemble.gate import Told
 from crucible_batch.assemble.load import (
@@ -198,28 +197,13 @@ def why_not_judged(night: Night, candidate: str | None) -> str:
     )
 
 
-def snapshot_corpus_of(night: Night) -> str | None:
-    """Fingerprint the newest complete corpus version, and say how it moved; None without one."""
-    found = snapshot_corpus(night.store, night.workspace, as_of=night.as_of)
-    if found is None:
-        return None
-    row = found.row
-    head = f"corpus {row['corpus_version']}: {row['doc_count']:,} documents"
-    if row["doc_churn"] is None:
-        return f"{head}, churn not measured ({row['reason'] or 'no version before it'})"
-    return (
-        f"{head}, {row['doc_added']:,} added, {row['doc_removed']:,} removed, "
-        f"{row['doc_changed']:,} changed since the version before "
-        f"(churn {row['doc_churn_ratio']:.1%} of the union)"
-    )
-
-
 def record(
     night: Night,
     baseline: str,
     candidate: str,
     gate: Told | None = None,
     said: Said = NOTHING_SAID,
+    scan_id: str | None = None,
 ) -> None:
     """Write the row of the night: its last step, so that a row means a whole night."""
     row: dict[str, Any] = dict.fromkeys(NIGHTLY.names)
@@ -235,6 +219,7 @@ def record(
         "slice": said.slice,
         "gate_id": None if gate is None else gate.gate_id,
         "gate_outcome": None if gate is None else gate.outcome,
+        "scan_id": scan_id,
     }
 
     def decide(snapshot: Snapshot) -> Plan:
