@@ -25,7 +25,7 @@ def main() -> None:
     from crucible_batch.cli.outline import outline
     from crucible_batch.errors import CrucibleError
 
-    command = get_command(outline(app) if sys.argv[1:] == ["--help"] else app)
+    command = get_command(outline(app, sys.argv[1:]))
     gc.enable()
     try:
         command(prog_name="crucible")

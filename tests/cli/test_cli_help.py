@@ -113,4 +113,13 @@ def test_the_help_of_all_commands_is_that_of_the_whole_application():
         group = typer.main.get_command(made)
         return group.get_help(group.make_context("crucible", [], resilient_parsing=True))
 
-    assert shown(outline(app)) == shown(app)
+    assert shown(outline(app, [])) == shown(app)
+
+
+@pytest.mark.parametrize("words", ALL, ids=" ".join)
+def test_a_command_that_is_named_is_whole(words):
+    made = typer.main.get_command(outline(app, ["--root", "store", *words]))
+    for word in words:
+        made = made.commands[word]
+    whole = {tuple(param.opts): param.help for param in ALL[words].params}
+    assert {tuple(param.opts): param.help for param in made.params} == whole
