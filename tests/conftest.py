@@ -30,6 +30,17 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _disk_without_waiting() -> Iterator[None]:
+    """Nothing here cuts the power: what a killed process wrote is there without fsync too.
+
+    Processes that tests start wait for the disk as users' do.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def cases() -> Path:
     """The folder of acceptance cases beside the project; a test that needs it skips without."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from bench import Bench, number
 
 from crucible_batch.assemble.example import example_dir
@@ -45,6 +46,7 @@ def next_run(bench: Bench, run_id: str, item: dict, verdict: str) -> None:
     bench.score(run_id)
 
 
+@pytest.mark.slow  # ten seconds
 def test_the_whole_loop_on_the_example(tmp_path):
     bench = Bench(tmp_path)
     load_golden(bench.store, [example_dir() / "golden.jsonl"])

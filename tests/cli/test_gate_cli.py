@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+
+from crucible_batch.assemble.compare import compare_runs
+from crucible_batch.assemble.load import load_golden, load_run
+from crucible_batch.store import Store
 
 N = 30
 RULES = """
@@ -32,9 +37,10 @@ def run_lines(run: str, n_right: int) -> list[dict]:
     return [{"run": {"run_id": run, "golden_set": "faq", "judge": {"judge": "j@1"}}}, *rows]
 
 
-@pytest.fixture
-def runs(store, crucible, file, tmp_path) -> Path:
-    """A store with `good` (27 of 30 right), `same` and `bad` (12 of 30), and a gate.toml in it."""
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory) -> Path:
+    """A store with `good` (27 of 30 right), `same` and `bad` (12 of 30), scored and compared."""
+    folder = tmp_path_factory.mktemp("gate")
     items = [
         {
             "item_id": f"q{n}",
@@ -44,12 +50,30 @@ def runs(store, crucible, file, tmp_path) -> Path:
         }
         for n in range(N)
     ]
-    assert crucible("load", "golden", file("g.jsonl", *items), "--golden-set", "faq").code == 0
+
+    def written(name: str, rows: list[dict]) -> Path:
+        path = folder / name
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    store = Store.create(folder / "store")
+    (store.root / "crucible.toml").write_text("[statistics]\nn_resamples = 1000\n")
+    load_golden(store, [written("g.jsonl", items)], golden_set="faq")
     for run, n_right in (("good", 27), ("same", 27), ("bad", 12)):
-        assert crucible("load", "run", file(f"{run}.jsonl", *run_lines(run, n_right))).code == 0
-    (store / "crucible.toml").write_text("[statistics]\nn_resamples = 1000\n")
-    (store / "gate.toml").write_text(RULES)
-    return store
+        load_run(store, [written(f"{run}.jsonl", run_lines(run, n_right))])
+    for candidate in ("same", "bad"):
+        compare_runs(store, "default", "good", candidate)
+    return store.root
+
+
+@pytest.fixture
+def runs(compared, crucible, tmp_path, monkeypatch) -> Path:
+    """That store, and a gate.toml in it; commands find it because it is the current folder."""
+    root = tmp_path / "store"
+    shutil.copytree(compared, root)
+    monkeypatch.chdir(root)
+    (root / "gate.toml").write_text(RULES)
+    return root
 
 
 def test_exit_code_text_and_files_say_the_same(runs, crucible, tmp_path):

@@ -70,7 +70,8 @@ def n_known(judging: Judging) -> int:
     return len(calls)
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow  # a minute
+@pytest.mark.parametrize("kills", [20])
 def test_a_judging_killed_at_random_moments_ends_as_if_left_in_peace(tmp_path, judge_server, kills):
     peaceful = filled(tmp_path / "peaceful", judge_server)
     assert peaceful.qrels("r").n_ok == N_PAIRS == judge_server.n_requests

@@ -16,6 +16,8 @@ from crucible_batch.store import Store
 
 EXAMPLE = example_dir() / "nightly.toml"
 
+pytestmark = pytest.mark.slow  # starts a Prefect server
+
 
 @pytest.fixture(scope="module")
 def done(server, tmp_path_factory) -> tuple[Path, dict[str, str]]:

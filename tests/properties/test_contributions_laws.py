@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,6 +110,7 @@ def test_contributions_sum_to_the_difference_of_the_item(case):
         assert abs(sums[cell] - difference) <= 1e-12, cell
 
 
+@pytest.mark.slow  # ten seconds
 @given(CASES)
 @settings(max_examples=15, deadline=None)
 def test_the_other_way_round_contributions_change_their_sign(case):

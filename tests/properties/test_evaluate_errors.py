@@ -33,6 +33,7 @@ def bench(tmp_path_factory) -> Bench:
     return measured(Bench(tmp_path_factory.mktemp("errors")))
 
 
+@pytest.mark.slow  # ten seconds
 @settings(
     max_examples=6,
     deadline=None,

@@ -134,6 +134,7 @@ def check(bench, old, run_id, report, harm):
     assert kept["value"].equals(kept["value_new"])
 
 
+@pytest.mark.slow  # many stores
 @FEW
 @given(harm=corruptions(BAD_JSON))
 def test_a_refused_child_on_a_json_line_takes_its_result_with_it(bench, old, harm):
@@ -142,6 +143,7 @@ def test_a_refused_child_on_a_json_line_takes_its_result_with_it(bench, old, har
     check(bench, old, run_id, load_run(bench.store, [path]), harm)
 
 
+@pytest.mark.slow  # many stores
 @FEW
 @given(harm=corruptions(BAD))
 def test_a_refused_child_in_parquet_takes_its_result_with_it(bench, old, harm):
