@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 # A busy machine is no fault: speed is measured in tests/speed.
-settings.register_profile("unhurried", deadline=None)
+settings.register_profile("unhurried", deadline=None, max_examples=50)
 settings.load_profile("unhurried")
 
 # Tests say what they read from the environment: a terminal's or a job's own must not reach them,

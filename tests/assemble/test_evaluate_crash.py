@@ -64,7 +64,9 @@ def left_by(root: Path) -> tuple:
     return derived(root / "default"), *[frame.to_dicts() for frame in rows]
 
 
-@pytest.mark.parametrize("moment", [0, 1, 4, 5, 6, 9, 12, 13])
+@pytest.mark.parametrize(
+    "moment", [0, 5, 13, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4, 6, 9, 12))]
+)
 def test_a_crash_at_any_rename_is_finished_by_the_next_command(
     template, right, tmp_path, monkeypatch, moment
 ):

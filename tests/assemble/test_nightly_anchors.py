@@ -80,6 +80,7 @@ def marts(job: Nights) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.parquet"))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["judge_anchors", "watch_night"])
 def test_a_night_that_died_around_the_anchors_ends_in_the_same_bytes(tmp_path, monkeypatch, step):
     peaceful, killed = (job_with_anchors(tmp_path / name) for name in ("peaceful", "killed"))

@@ -82,6 +82,7 @@ def dropped(tmp_path_factory) -> tuple[Watch, NightResult]:
     return watch, watch.range(10, 10)
 
 
+@pytest.mark.slow  # a month of nights
 def test_the_window_warms_up_then_the_charts_run(dropped):
     watch, _ = dropped
     assert watch.rows("nightly")["verdict"].to_list() == ["warming_up"] * 8 + ["ok", "drop"]
@@ -94,6 +95,7 @@ def test_the_window_warms_up_then_the_charts_run(dropped):
     assert hits["lag1"][-1] == pytest.approx(-7 / 8)
 
 
+@pytest.mark.slow  # a month of nights
 def test_a_drop_says_since_when_what_and_which_items(dropped):
     _, done = dropped
     assert done.said.metric == "ndcg_at_10"
@@ -104,6 +106,7 @@ def test_a_drop_says_since_when_what_and_which_items(dropped):
     assert json.loads(json.dumps(done.to_dict()))["watch"]["verdict"] == "drop"
 
 
+@pytest.mark.slow  # a month of nights
 def test_a_night_asked_for_again_says_the_same_word(dropped):
     watch, done = dropped
     again = watch.range(10, 10)
@@ -112,6 +115,7 @@ def test_a_night_asked_for_again_says_the_same_word(dropped):
     assert again.said.line == "DROP: ndcg_at_10, since 2026-05-11"
 
 
+@pytest.mark.slow  # a month of nights
 def test_charting_a_night_again_writes_the_same_bytes_even_without_old_comparisons(dropped):
     watch, _ = dropped
     before = watch.marts()
@@ -124,6 +128,7 @@ def test_charting_a_night_again_writes_the_same_bytes_even_without_old_compariso
     assert watch.marts() == before
 
 
+@pytest.mark.slow  # a month of nights
 def test_metrics_without_a_direction_have_no_chart(dropped):
     watch, _ = dropped
     metrics = set(watch.rows()["metric"])
@@ -145,6 +150,7 @@ def test_a_backfill_that_stopped_and_went_on_ends_in_the_same_bytes(tmp_path, dr
     assert other.rows("nightly").drop("_commit").equals(whole.rows("nightly").drop("_commit"))
 
 
+@pytest.mark.slow
 def test_a_run_that_failed_is_a_night_that_is_not_comparable_and_in_no_window(tmp_path):
     watch = Watch(tmp_path)
     watch.do(9)

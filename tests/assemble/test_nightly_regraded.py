@@ -54,6 +54,7 @@ def test_the_word_of_a_judge_that_moved_too_does_not_count(tmp_path):
     assert asked(tmp_path, candidate=both, doubted="other@1") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("word", "still"), [("missing", True), ("supported", False)])
 def test_another_judge_says_whether_it_is_still_worse(tmp_path, word, still):
     assert asked(tmp_path, candidate={"judge@1": "missing", "other@1": word}) is still

@@ -82,7 +82,7 @@ def rows_of(table, rows):
     return complete(table, conform(table, frame, source="in"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(RESULT, min_size=1, max_size=12))
 def test_results_are_split_as_a_plain_reading_of_the_contract_says(rows):
     parts = split(TABLES["results"], rows_of(TABLES["results"], rows))
@@ -122,7 +122,7 @@ def is_good_qrel(row):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(QREL, min_size=1, max_size=12))
 def test_judgments_are_split_as_a_plain_reading_of_the_contract_says(rows):
     table = TABLES["qrels"]
@@ -152,7 +152,7 @@ def is_good_score(row):
     return re.fullmatch(r"plugin\.\w+\.\w+", row["metric"]) is not None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(SCORE, min_size=1, max_size=12))
 def test_scores_are_split_as_a_plain_reading_of_the_contract_says(rows):
     parts = split(TABLES["external_scores"], rows_of(TABLES["external_scores"], rows))
@@ -160,7 +160,7 @@ def test_scores_are_split_as_a_plain_reading_of_the_contract_says(rows):
     assert parts.accepted["_source_row"].to_list() == good
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz")), max_size=10))
 def test_repeated_keys_are_resolved_as_a_plain_reading_of_the_contract_says(pairs):
     table = TABLES["results"]
@@ -180,7 +180,7 @@ def test_repeated_keys_are_resolved_as_a_plain_reading_of_the_contract_says(pair
 @pytest.mark.parametrize(
     ("table", "rows"), [("results", RESULT), ("qrels", QREL), ("external_scores", SCORE)]
 )
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_the_pass_over_good_tables_never_hides_what_pandera_finds(table, rows, data):
     # One row: whether anything is wrong then differs from example to example.

@@ -97,6 +97,7 @@ def test_a_judging_killed_at_random_moments_ends_as_if_left_in_peace(tmp_path, j
     assert judge_server.n_requests == again
 
 
+@pytest.mark.slow
 def test_what_a_killed_judging_left_is_told_by_the_doctor(tmp_path, judge_server):
     judging = filled(tmp_path / "s", judge_server)
     (judging.bench.store.root / "crucible.toml").write_text(
@@ -115,6 +116,7 @@ def test_what_a_killed_judging_left_is_told_by_the_doctor(tmp_path, judge_server
     assert done.cost_usd == 0.0
 
 
+@pytest.mark.slow
 def test_an_interrupted_judging_commits_what_was_answered(tmp_path, judge_server):
     judging = filled(tmp_path / "s", judge_server)
     judge_server.delay = 0.02

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 FLOWS = Path(__file__).parents[2] / "flows"
@@ -18,6 +19,7 @@ for flow, given in cloudpickle.loads(sys.stdin.buffer.read()):
 """
 
 
+@pytest.mark.slow  # another process imports Prefect
 def test_flows_that_travel_to_another_process_validate_their_parameters(prefect_home):
     import cloudpickle
 
