@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+
 import polars as pl
 
 from crucible_batch.assemble.evaluate import Evaluation
@@ -30,6 +33,31 @@ def judgments_line(done: Evaluation) -> str:
         f"judgments: {USED[row['qrel_source']]}, by {row['granularity']}, "
         f"relevant from grade {row['relevant_at']}"
     )
+
+
+JUDGED = "accuracy"
+"""The metric that says `not_judged` of an answer nobody judged."""
+
+
+def judging_hint(scored: Sequence[Evaluation]) -> str | None:
+    """What to do about answers that no judge has seen; None when there are none.
+
+    Speaks only of runs without any verdict: of others somebody chose what is judged.
+    """
+    unjudged = [(one.row["run_id"], _n_unjudged(one)) for one in scored if not one.row["judge"]]
+    found = {run_id: n for run_id, n in unjudged if n}
+    if not found:
+        return None
+    each = [f"{n:,} of {words.one_line(run_id)}" for run_id, n in found.items()]
+    return (
+        f"no judge has seen the answers ({', '.join(each)}): "
+        f"crucible judge assertions {shlex.join(found)}"
+    )
+
+
+def _n_unjudged(done: Evaluation) -> int:
+    rows = done.scan("scores").filter(metric=JUDGED, null_reason="not_judged")
+    return int(rows.select(pl.len()).collect().item())
 
 
 def metric_rows(done: Evaluation) -> list[tuple[object, ...]]:

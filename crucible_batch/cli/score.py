@@ -55,13 +55,20 @@ def score(
 
 
 def _show(done: Evaluation) -> None:
-    from crucible_batch.assemble.summary import counted_line, judgments_line, metric_rows
+    from crucible_batch.assemble.summary import (
+        counted_line,
+        judging_hint,
+        judgments_line,
+        metric_rows,
+    )
 
     row = done.row
     emit(f"{row['run_id']}: {row['status']}" + (f" ({r})" if (r := row["status_reason"]) else ""))
     emit(counted_line(done))
     emit(judgments_line(done))
     emit(table(("metric", "mean", "95 %", "n", "coverage", "not measured"), metric_rows(done)))
+    if (hint := judging_hint([done])) is not None:
+        emit(hint)
     if not done.created:
         emit("nothing to do: this evaluation is there already")
     for name, path in sorted(done.paths.items()):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,13 +23,21 @@ def shared(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
+def exclusive(
+    path: Path, *, wait: bool = True, on_wait: Callable[[], None] | None = None
+) -> Iterator[None]:
     """Hold the lock alone.
+
+    Args:
+        path: File of the lock; made if it is not there.
+        wait: Wait while somebody else holds it.
+        on_wait: Called before waiting, and only if there is somebody to wait for.
 
     Raises:
         StoreError: Somebody holds it and `wait` is false.
     """
-    with _held(path, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)):
+    eager = on_wait is None and wait
+    with _held(path, fcntl.LOCK_EX | (0 if eager else fcntl.LOCK_NB), on_wait if wait else None):
         yield
 
 
@@ -45,16 +53,19 @@ def lock_directory(path: Path) -> int | None:
 
 
 @contextmanager
-def _held(path: Path, operation: int) -> Iterator[None]:
+def _held(path: Path, operation: int, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
             fcntl.flock(descriptor, operation)
         except BlockingIOError as error:
-            raise StoreError(
-                f"{path.parent} is in use by another command",
-                fix="wait until it has ended, then try again",
-            ) from error
+            if on_wait is None:
+                raise StoreError(
+                    f"{path.parent} is in use by another command",
+                    fix="wait until it has ended, then try again",
+                ) from error
+            on_wait()
+            fcntl.flock(descriptor, operation & ~fcntl.LOCK_NB)
         yield
     finally:
         os.close(descriptor)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from bench import JUDGE, Bench, compared, item, result
 
-from crucible_batch.assemble.compare.text import artifact_rows, comparison_text
+from crucible_batch.assemble.compare.text import artifact_rows, compared_text, comparison_text
 
 N = 24
 IDS = [f"q{n:02}" for n in range(N)]
@@ -72,3 +72,34 @@ def test_the_text_counts_the_units_of_its_own_first_row(bench):
     assert "unit: item (7 of them behind the first row)" in comparison_text(
         replace(done, rows=rows.cast(done.rows.schema))
     )
+
+
+def test_answers_that_nobody_judged_are_counted_with_the_command_that_judges_them(bench):
+    hint = "no judge has seen the answers (24 of unjudged): crucible judge assertions unjudged"
+    assert hint in text_of(bench, "whole", "unjudged").splitlines()
+    assert "no judge has seen" not in text_of(bench, "whole", "torn")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (0.0, "on these accuracy did not change"),
+        (0.25, "on these accuracy changed by +0.250, which is the judge's doing"),
+    ],
+)
+def test_a_judge_is_blamed_only_for_a_change(bench, change, said):
+    done = bench.compare("whole", "whole")
+    rows = done.rows.with_columns(n_identical_answers=24, delta_identical_answers=pl.lit(change))
+    text = comparison_text(replace(done, rows=rows))
+    assert f"24 answers are the same in both runs; {said}" in text.splitlines()
+
+
+def test_a_slice_of_all_the_pairs_is_not_told_as_one_that_changed(bench):
+    done = bench.compare("whole", "whole")
+    changed = pl.when(pl.col("slice_by") == "answerable").then(pl.lit("improved"))
+    rows = done.rows.with_columns(verdict=changed.otherwise("verdict"))
+    assert "slices that changed" not in compared_text(replace(done, rows=rows))
+    fewer = rows.with_columns(
+        n_pairs=pl.when(pl.col("slice_by") == "all").then(25).otherwise("n_pairs")
+    )
+    assert "  accuracy answerable=true" in compared_text(replace(done, rows=fewer))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from crucible_batch.assemble.compare.run import Comparison
+from crucible_batch.assemble.summary import JUDGED, judging_hint
 from crucible_batch.errors import UnknownNameError, UsageError, suggestion
 from crucible_batch.metrics import catalog
 from crucible_batch.report import (
@@ -21,9 +22,6 @@ from crucible_batch.report.detail import FACETS
 from crucible_batch.report.verdicts import headline_rows
 
 CHANGES = ("improved", "regressed", "changed")
-JUDGED = "accuracy"
-"""The metric whose change on unchanged answers is told."""
-
 TABLES_OF = {"latex": comparison_latex, "markdown": comparison_markdown}
 """Tables for people who publish, by name of the format."""
 
@@ -127,11 +125,17 @@ def _blocked(done: Comparison) -> Reasons:
 
 
 def _of_slices(done: Comparison, headline: pl.DataFrame, slice_by: str | None) -> pl.DataFrame:
-    """Rows of the headline metrics in the slices of a facet; without one, where they changed."""
+    """Rows of the headline metrics in the slices of a facet; without one, where they changed.
+
+    A slice of all the pairs says the overall row again: it is told only of a facet asked for.
+    """
     names = headline["metric"].implode()
     rows = done.rows.filter(pl.col("metric").is_in(names), pl.col("slice_by") != "all")
     if slice_by is None:
-        return rows.filter(pl.col("verdict").is_in(CHANGES)).sort("metric", "slice_by", "slice")
+        every = headline.select("metric", n_overall="n_pairs")
+        parts = rows.join(every, on="metric").filter(pl.col("n_pairs") < pl.col("n_overall"))
+        changed = parts.filter(pl.col("verdict").is_in(CHANGES)).drop("n_overall")
+        return changed.sort("metric", "slice_by", "slice")
     return rows.filter(pl.col("slice_by") == check_facet(slice_by)).sort("metric", "slice")
 
 
@@ -150,12 +154,20 @@ def _notes(done: Comparison, headline: pl.DataFrame) -> list[str]:
         )
     right = headline.filter(pl.col("metric") == JUDGED)
     if right.height and right["n_identical_answers"][0]:
-        n, change = right["n_identical_answers"][0], right["delta_identical_answers"][0]
-        notes.append(
-            f"{words.count(n, 'answer is', 'answers are')} the same in both runs; on these "
-            f"{JUDGED} changed by {words.signed(change)}, which is the judge's doing"
-        )
+        alike = right["n_identical_answers"][0], right["delta_identical_answers"][0]
+        notes.append(_on_identical(*alike))
+    if hint := judging_hint([done.baseline.evaluation, done.candidate.evaluation]):
+        notes.append(hint)
     return notes
+
+
+def _on_identical(n: int, change: float) -> str:
+    """What the judge made of answers that did not change."""
+    said = "did not change"
+    if change:
+        said = f"changed by {words.signed(change)}, which is the judge's doing"
+    alike = words.count(n, "answer is", "answers are")
+    return f"{alike} the same in both runs; on these {JUDGED} {said}"
 
 
 def artifact_rows(done: Comparison) -> list[dict[str, str]]:

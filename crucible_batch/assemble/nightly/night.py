@@ -95,6 +95,7 @@ def alone(night: Night, progress: Progress = quiet) -> Iterator[None]:
     Two nights at once would be safe, every step being so; this only spares doing the work twice:
     whoever waited finds the night done.
     """
-    progress("waiting for another night of this workspace to end")
-    with locks.exclusive(night.opened().layout.root / ".nightly.lock"):
+    path = night.opened().layout.root / ".nightly.lock"
+    said = "waiting for another night of this workspace to end"
+    with locks.exclusive(path, on_wait=lambda: progress(said)):
         yield
