@@ -52,6 +52,7 @@ def _environment() -> Environment:
         heat_light=palette.HEAT_LIGHT,
         heat_dark=palette.HEAT_DARK,
         count=words.count,
+        dotted=words.dotted,
         no_curve=words.NO_CURVE,
     )
     return environment

@@ -89,7 +89,7 @@ def _gate(report: Report) -> str:
         for rule in report.gate.rules
     ]
     table = _table(["Rule", "Outcome", "Severity", "Why"], rows, text_columns=4)
-    return f"## Gate\n\n**{plain(report.gate.line)}**\n\n{table}"
+    return f"## Gate\n\n**{plain(words.dotted(report.gate.line))}**\n\n{table}"
 
 
 def _tiles(report: Report) -> str:

@@ -23,7 +23,7 @@ def run_header(inputs: ReportInputs, run_id: str) -> RunHeader:
     reason = evaluation["status_reason"]
     return RunHeader(
         run_id=run_id,
-        label=run["label"] and words.shortened(run["label"]),
+        label=_label(run),
         status=badge(words.STATUSES[evaluation["status"]]),
         status_reason=reason and words.shortened(reason),
         counted=words.counted_line(
@@ -34,6 +34,12 @@ def run_header(inputs: ReportInputs, run_id: str) -> RunHeader:
         ),
         golden_set=run["golden_set"],
     )
+
+
+def _label(run: Row) -> str | None:
+    """The label of a run where it says more than the id beside it."""
+    label = run["label"]
+    return words.shortened(label) if label and label != run["run_id"] else None
 
 
 def tiles(

@@ -181,6 +181,11 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
 
 
+def dotted(line: str) -> str:
+    """A line whose parts stand two spaces apart, for pages that fold spaces: ` · ` between them."""
+    return line.replace("  ", " · ")
+
+
 def _named() -> dict[int, str]:
     controls = {*range(0x20), *range(0x7F, 0xA0)} - {0x09, 0x0A}
     # Zero-width (non-)joiners spell words of many languages and emoji; they reorder nothing.

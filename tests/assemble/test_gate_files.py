@@ -174,7 +174,7 @@ def test_requirements_are_not_counted_as_rules():
                           reason="so it is")  # fmt: skip
     assert "1 rule and 2 requirements held" in verdict(rule("r", "pass"), required, required).line
     failed = verdict(rule("r", "pass"), rule("s", "fail"), required)
-    assert "1 of 2 rules and 1 requirement failed: s" in failed.line
+    assert "failed: s (of 2 rules and 1 requirement)" in failed.line
     assert "2 rules held" in verdict(rule("r", "pass"), rule("s", "pass")).line
 
 

@@ -68,6 +68,7 @@ def test_lower_is_better_turns_the_direction(tmp_path):
 def test_nineteen_pairs_give_no_verdict_however_bad(tmp_path):
     found, one = outcome(config(tmp_path, REGRESSION), evidence(cell("accuracy", *losses(19, 19))))
     assert (found, one.verdict) == ("inconclusive", "insufficient_items")
+    assert one.reason == "19 items, a verdict needs 20"
 
 
 @pytest.mark.parametrize("rule", [REGRESSION, NON_INFERIORITY, MAX_DROP])
@@ -91,7 +92,7 @@ def test_unequal_judging_makes_a_loss_inconclusive_and_says_the_fix(tmp_path, ru
     shares = {"judged_at_k_baseline": 1.0, "judged_at_k_candidate": 0.9}
     found, one = outcome(gate, evidence(cell("accuracy", *losses(20), **shares)))
     assert found == "inconclusive"
-    assert "crucible qrels judge" in one.reason
+    assert one.reason.endswith("run `crucible qrels judge new`")
     equal = shares | {"judged_at_k_candidate": 0.96}
     assert outcome(gate, evidence(cell("accuracy", *losses(20), **equal)))[0] == "fail"
 

@@ -153,6 +153,19 @@ def test_the_smallest_drop_follows_from_the_spread_of_the_last_scored_run(bench)
     assert "ndcg_at_10" not in line.what
 
 
+def test_a_metric_measured_on_too_few_items_gets_no_smallest_drop(bench):
+    bench.golden(*(item(f"q{k:02d}", must=1, required=(f"d{k}",)) for k in range(24)))
+    answers = [result(f"q{k:02d}", f"d{k}", verdict="missing") for k in range(4)]
+    answers += [result(f"q{k:02d}", f"d{k}") for k in range(4, 24)]
+    bench.run("r", *answers)
+    bench.score("r")
+    what = lines(bench)["significance"].what
+    assert "recall_at_10 0.000" in what
+    assert what.endswith(
+        "; no verdict on fewer than 20 measured items: mean_truthfulness 4, accuracy 4"
+    )
+
+
 def test_questions_asked_twice_are_named_unless_they_share_a_cluster(bench):
     asked = {
         "q1": "Who signs the deed of the old house?",

@@ -40,7 +40,7 @@ def test_the_last_line_of_a_night_is_that_of_its_gate_and_the_code_is_its_code(c
     why, line = done.out.splitlines()[-2:]
     assert why == "✕ fail  found: retrieval_hit_rate  mean 0.000 [0.000, 0.000], floor 0.500"
     assert (
-        line == "gate FAIL  exit 1  new against base  1 of 1 rule and 5 requirements failed: found"
+        line == "gate FAIL  exit 1  new against base  failed: found (of 1 rule and 5 requirements)"
     )
     again = crucible(*words)
     assert (again.code, again.out.splitlines()[-1]) == (1, line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -21,8 +22,6 @@ from crucible_batch.stats.verdict import decide, is_enough_for
 
 FamilyOf = Mapping[str, tuple[float, int]]
 """Adjusted p and size of the family, by rule_id."""
-
-UNEQUAL = "the judged shares differ by more than .05: run `crucible qrels judge CANDIDATE`"
 
 
 def holm(rules: Sequence[Resolved], evidence: Evidence) -> FamilyOf:
@@ -51,7 +50,7 @@ def judge_cell(
         return _regression(one.rule, one, row, blank, evidence, gate, family)
     if row["n_units"] < evidence.min_items:
         return replace(blank, verdict="insufficient_items").inconclusive(_few(row, evidence))
-    return _non_inferiority(one, row, blank)
+    return _non_inferiority(one, row, blank, evidence)
 
 
 def _regression(
@@ -105,7 +104,7 @@ def _regressed(
     """A regression: doubtful when judging is unequal, suspected until a second night has it."""
     reason = result.reason + (" (inside the margin)" if negligible else "")
     if _is_unequally_judged(row):
-        return result.inconclusive(f"{reason}; {UNEQUAL}")
+        return result.inconclusive(f"{reason}; {_unequal(evidence)}")
     if gate.confirm_runs == 1:
         return replace(result, outcome=FAIL, reason=reason)
     key = (result.rule_id, result.metric or "", result.slice_by or "", result.slice or "")
@@ -120,7 +119,7 @@ def _regressed(
     )
 
 
-def _non_inferiority(one: Resolved, row: Row, blank: RuleResult) -> RuleResult:
+def _non_inferiority(one: Resolved, row: Row, blank: RuleResult, evidence: Evidence) -> RuleResult:
     """Non-inferiority on the 90 % interval, on delta x direction."""
     margin, ci90, sign = margin_of(one, row), _bounds(row, "ci90"), _sign(one)
     if margin is None or ci90 is None:
@@ -132,7 +131,7 @@ def _non_inferiority(one: Resolved, row: Row, blank: RuleResult) -> RuleResult:
     if high < -margin:
         reason = f"{numbers}: worse by more than that"
         if _is_unequally_judged(row):
-            return result.inconclusive(f"{reason}; {UNEQUAL}")
+            return result.inconclusive(f"{reason}; {_unequal(evidence)}")
         return replace(result, outcome=FAIL, reason=reason)
     if low <= -margin:
         return result.inconclusive(f"{numbers}: the interval reaches beyond it")
@@ -176,9 +175,15 @@ def _is_unequally_judged(row: Row) -> bool:
     return before is not None and now is not None and abs(now - before) > UNEQUAL_JUDGING
 
 
+def _unequal(evidence: Evidence) -> str:
+    """Why a loss may be no loss, and the command that settles it."""
+    judge = f"crucible qrels judge {shlex.quote(evidence.candidate.run_id)}"
+    return f"the judged shares differ by more than .05: run `{words.one_line(judge)}`"
+
+
 def _few(row: Row, evidence: Evidence) -> str:
     units = words.count(row["n_units"], row["unit"])
-    return f"insufficient items: {units}, a verdict needs {evidence.min_items}"
+    return f"{units}, a verdict needs {evidence.min_items}"
 
 
 def _numbers(one: Resolved, row: Row, interval: str = "ci") -> str:

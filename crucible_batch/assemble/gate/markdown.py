@@ -21,7 +21,7 @@ def gate_markdown(verdict: GateVerdict) -> str:
     head = [
         f"## {GLYPHS[verdict.outcome]} gate {verdict.word}: {plain(verdict.candidate)}",
         "",
-        f"**{plain(verdict.line)}**",
+        f"**{plain(words.dotted(verdict.line))}**",
         "",
     ]
     if verdict.not_comparable is not None:

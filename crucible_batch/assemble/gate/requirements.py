@@ -128,7 +128,9 @@ def _same_judge(rules: Iterable[Resolved], evidence: Evidence) -> RuleResult:
     if evidence.baseline is None:
         return _row("same_judge", INCONCLUSIVE, NO_BASELINE)
     if not evidence.judge_changed:
-        return _row("same_judge", PASS, f"the judge of both runs is {_named(evidence.candidate)}")
+        judge = evidence.candidate.judge
+        said = f"the judge of both runs is {judge}" if judge else "no judge has seen either run"
+        return _row("same_judge", PASS, said)
     concerned = [one.rule for one in rules if one.uses_judge]
     ids = words.listed([rule.rule_id for rule in concerned]) if concerned else "no rule"
     outcome = INCONCLUSIVE if any(rule.severity == "error" for rule in concerned) else PASS
@@ -180,9 +182,9 @@ def _enough(
         said = f"not measured for {words.listed(absent)}"
         return [_row(key, INCONCLUSIVE, said, threshold=least, severity=severity)]
     smallest, name = min((number, name) for number, name in found if number is not None)
-    shown = f"{smallest:,}" if isinstance(smallest, int) else _share(smallest)
     outcome = PASS if smallest >= least else INCONCLUSIVE
-    said = f"least is {shown} (rule {name})"
+    needed = f", required is {_amount(least)}" if outcome == INCONCLUSIVE else ""
+    said = f"least is {_amount(smallest)}{needed} (rule {name})"
     return [_row(key, outcome, said, threshold=least, observed=smallest, severity=severity)]
 
 
@@ -227,6 +229,10 @@ def judges(evidence: Evidence) -> str:
 
 def _named(run: RunFacts) -> str:
     return run.judge or "none"
+
+
+def _amount(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else _share(value)
 
 
 def _share(value: float | None) -> str:

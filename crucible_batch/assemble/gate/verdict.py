@@ -150,7 +150,7 @@ class GateVerdict:
                 else f"{n}, {words.count(len(self.warnings), 'warning')}"
             )
         what = "failed" if self.outcome == FAIL else "without a verdict"
-        return f"{len(self.decisive)} of {n} {what}: {_ids(self.decisive)}"
+        return f"{what}: {_ids(self.decisive)} (of {n})"
 
     def _counted(self) -> str:
         """How many rules of the file there are, and how many requirements beside them."""

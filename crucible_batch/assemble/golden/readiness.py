@@ -105,7 +105,8 @@ def significance(material: Material) -> Line:
 
     Two runs that each vary over the items as the last one did, and not together: the standard
     deviation of their deltas is then √2 of it. Runs that fail on the same items do better, so
-    these numbers are upper bounds; `mde80` of a comparison is the number for two real runs.
+    these numbers are upper bounds; `mde80` of a comparison is the number for two real runs. A
+    metric measured on too few items gets no number: a comparison would give it no verdict.
     """
     if not material.spreads:
         help_ = f"crucible score {material.spread_run or 'RUN'}"
@@ -114,18 +115,20 @@ def significance(material: Material) -> Line:
     drops = {
         name: smallest_effect(2**0.5 * spread.sd, spread.n)
         for name, spread in material.spreads.items()
+        if spread.n >= checks.FEWEST
     }
-    blind = [
-        name for name, drop in drops.items() if drop > SMALL_DROP * material.spreads[name].width
-    ]
-    told = ", ".join(f"{name} {drop:.3f}" for name, drop in drops.items())
-    fewest = min(spread.n for spread in material.spreads.values())
-    if fewest < checks.FEWEST:
-        told += f"; some are measured on {fewest} items, and below {checks.FEWEST} nothing is said"
-    status = WARN if blind or fewest < checks.FEWEST else OK
+    few = [f"{name} {s.n}" for name, s in material.spreads.items() if s.n < checks.FEWEST]
+    told = []
+    if drops:
+        numbers = ", ".join(f"{name} {drop:.3f}" for name, drop in drops.items())
+        told.append(f"smallest drop found in 4 of 5 comparisons, at most: {numbers}")
+    if few:
+        told.append(f"no verdict on fewer than {checks.FEWEST} measured items: {', '.join(few)}")
+    is_blind = any(drop > SMALL_DROP * material.spreads[name].width for name, drop in drops.items())
+    status = WARN if is_blind or few else OK
     return Line(
         check="significance",
         status=status,
-        what=f"smallest drop found in 4 of 5 comparisons, at most: {told}",
+        what="; ".join(told),
         help="" if status == OK else checks.WRITE,
     )
