@@ -12,7 +12,7 @@ import polars as pl
 from crucible_batch.assemble.evaluate.ruler import QREL_KEY
 from crucible_batch.contracts import TABLES
 from crucible_batch.contracts.vocabulary import VERDICTS
-from crucible_batch.errors import UsageError
+from crucible_batch.errors import UsageError, suggestion
 from crucible_batch.metrics.judgments import CLAIM_KEY, VERDICT_KEY
 from crucible_batch.store import Plan, Snapshot, Store, canonical_json, combined_hash
 
@@ -147,17 +147,7 @@ def _row(
 ) -> tuple[tuple[Any, ...], str]:
     """Key and stored value (as text) of the one row that is meant."""
     names = KEYS[table]
-    fitting = (
-        snapshot.read(table)
-        .filter(
-            pl.col(name).is_in(value if isinstance(value, tuple) else (value,))
-            for name, value in where.items()
-            if value is not None
-        )
-        .select(*names, column)
-        .sort(names)
-        .collect()
-    )
+    fitting = _fitting(snapshot, table, where).select(*names, column).sort(names).collect()
     if fitting.height == 1:
         *key, value = fitting.row(0)
         return tuple(key), canonical_json(value) if not isinstance(value, str) else value
@@ -167,7 +157,8 @@ def _row(
         if value is not None
     )
     if fitting.is_empty():
-        raise UsageError(f"{table} has no row of {asked}", fix="check the names.")
+        fix = _nearest(snapshot, table, where)
+        raise UsageError(f"{table} has no row of {asked}", fix=fix)
     raise UsageError(
         f"{table} has {fitting.height:,} rows of {asked}",
         problems=[", ".join(map(str, row)) for row in fitting.select(names).iter_rows()],
@@ -201,3 +192,27 @@ def _audit(row: Mapping[str, Any], now: datetime) -> pl.DataFrame:
         "detail": canonical_json({name: row[name] for name in told}),
     }
     return pl.DataFrame([event], schema=TABLES["audit_log"].schema)
+
+
+def _fitting(snapshot: Snapshot, table: str, where: Mapping[str, object]) -> pl.LazyFrame:
+    found = snapshot.read(table)
+    for name, value in where.items():
+        if value is not None:
+            found = found.filter(
+                pl.col(name).is_in(value if isinstance(value, tuple) else (value,))
+            )
+    return found
+
+
+def _nearest(snapshot: Snapshot, table: str, where: Mapping[str, object]) -> str:
+    """What the first name that fits nothing could have been, the names before it being right."""
+    given = [(name, value) for name, value in where.items() if value is not None]
+    place = next(
+        n
+        for n in range(len(given))
+        if _fitting(snapshot, table, dict(given[: n + 1])).limit(1).collect().is_empty()
+    )
+    name, value = given[place]
+    known = _fitting(snapshot, table, dict(given[:place])).select(pl.col(name).cast(pl.String))
+    said = str(value[-1] if isinstance(value, tuple) else value)
+    return f"{name}: {suggestion(said, sorted(known.unique().collect()[name]))}"

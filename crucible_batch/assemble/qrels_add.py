@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from crucible_batch.assemble.load import rows as steps
@@ -19,7 +21,7 @@ from crucible_batch.contracts.reasons import reason_lines
 from crucible_batch.contracts.vocabulary import SOURCES
 from crucible_batch.errors import UsageError, suggestion
 from crucible_batch.formats.trec import Lane
-from crucible_batch.store import Store
+from crucible_batch.store import Snapshot, Store
 
 
 def add_qrel(
@@ -50,7 +52,8 @@ def add_qrel(
         rationale: Why.
 
     Returns:
-        What was done; `rows` is the one stored row of the lane, the new or the existing one.
+        What was done; `rows` is the one stored row of the lane, the new or the existing one. A
+        query that is no golden item is told in `messages`.
 
     Raises:
         UsageError: A value breaks the contract of `qrels`, or an llm's judge has no model and
@@ -75,7 +78,16 @@ def add_qrel(
     frame = _valid(row)
     opened = store.workspace(workspace, create=True)
     placed = place(frame, opened.snapshot(), CHUNKS.empty())
-    return append_qrels(opened, placed, actor=author, kind="add.qrels")
+    done = append_qrels(opened, placed, actor=author, kind="add.qrels")
+    return replace(done, messages=(*done.messages, *_of_no_item(opened.snapshot(), query_id)))
+
+
+def _of_no_item(snapshot: Snapshot, query_id: str) -> tuple[str, ...]:
+    """A word of warning: items may be loaded later, but a slip of the pen looks the same."""
+    known = snapshot.read("golden_items").select("item_id").unique().collect()["item_id"]
+    if query_id in known:
+        return ()
+    return (f"no golden item is called {query_id!r} yet. {suggestion(query_id, sorted(known))}",)
 
 
 def _valid(row: dict[str, object]) -> pl.DataFrame:

@@ -10,6 +10,7 @@ import polars as pl
 
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
+from crucible_batch.report import words
 from crucible_batch.store import (
     Plan,
     Redaction,
@@ -169,7 +170,6 @@ def _notes(workspace: Workspace) -> tuple[str, ...]:
     aside = sorted(workspace.layout.root.glob("quarantine/*/*.parquet"))
     if not aside:
         return ()
-    return (
-        f"{len(aside):,} quarantine files hold rows as they were handed in: look into them and "
-        "delete what must go",
-    )
+    hold = words.count(len(aside), "quarantine file holds", "quarantine files hold")
+    folder = workspace.layout.root / "quarantine"
+    return (f"{hold} rows as they were handed in: look into {folder} and delete what must go",)

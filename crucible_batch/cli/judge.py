@@ -79,7 +79,7 @@ def qrels(
         list[Path] | None,
         typer.Option(
             "--texts",
-            help="Files with doc_id and text; without, the retrieved texts are judged.",
+            help="Files with doc_id and text, or files of text; else the texts retrieved.",
             show_default=False,
         ),
     ] = None,

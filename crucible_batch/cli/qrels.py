@@ -216,7 +216,8 @@ def agreement(
         return
     emit(table(HEADER, agreement_rows(found)))
     for one in found:
-        emit("\n" + agreement_details(one))
+        if one.n:
+            emit("\n" + agreement_details(one))
     if not verdicts:
         emit("\n" + ceiling(found))
 

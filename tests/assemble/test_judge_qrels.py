@@ -113,6 +113,9 @@ def test_a_document_without_a_text_is_left_out_and_counted(judging, judge_server
     )
     assert judging.qrels("bare", texts=[texts]).left_out == {NO_TEXT: 1}
     assert "The whole text." in judge_server.prompts[0]
+    other = judging.bench.file({"doc_id": "d8.md", "text": "Another name."})
+    absent = "no such document in --texts, whose ids are like d8.md"
+    assert judging.qrels("bare", texts=[other]).left_out == {absent: 1}
     assert judging.qrels("bare").left_out == {NO_TEXT: 1}  # d7 has its grade, with a text or not
 
 

@@ -101,6 +101,20 @@ def test_what_cannot_be_overridden_is_refused(bench, change, match):
     assert bench.rows("judgment_overrides") == []
 
 
+@pytest.mark.parametrize(
+    ("change", "fix"),
+    [
+        ({"query_id": "q9"}, "query_id: Did you mean q1?"),
+        ({"target": ("d9", "doc:d9")}, "target: Did you mean doc:d1?"),
+        ({"judge": "nobody"}, "judge: There is human."),
+    ],
+)
+def test_a_name_that_fits_nothing_is_answered_with_those_that_do(bench, change, fix):
+    with pytest.raises(UsageError, match="no row of") as caught:
+        grade(bench, "1", **change)
+    assert caught.value.fix == fix
+
+
 def test_several_lanes_have_to_be_told_apart(bench):
     bench.qrels(("q1", "d1", 1), source="llm")
     with pytest.raises(UsageError, match="has 2 rows") as caught:

@@ -51,6 +51,14 @@ def test_a_judgment_is_a_row_in_its_authors_lane_with_an_event_in_the_same_commi
     assert json.loads(log["detail"]) == {"grade": 2, "qrel_id": row["qrel_id"]}
 
 
+def test_a_query_that_is_no_item_is_judged_and_told(bench):
+    bench.golden(item("q1"))
+    done = add(bench, "q11")
+    assert done.appended == 1
+    assert done.messages == ("no golden item is called 'q11' yet. Did you mean q1?",)
+    assert add(bench, "q1").messages == ()
+
+
 @pytest.mark.parametrize("grade", [2, 0])
 def test_a_lane_that_is_there_stays_and_is_returned(bench, grade):
     first = add(bench, "q1", grade=2)

@@ -156,6 +156,15 @@ def test_a_redaction_that_was_stopped_is_told_from_damage_and_can_be_finished(be
     assert "results" not in files_with(bench, SECRET)
 
 
+def test_the_rows_put_aside_are_told_with_their_folder(bench):
+    aside = bench.root / "quarantine" / "load" / "results.parquet"
+    aside.parent.mkdir(parents=True)
+    aside.touch()
+    (note,) = take_out(bench, items=["q1"]).notes
+    assert note.startswith("1 quarantine file holds rows as they were handed in: look into ")
+    assert str(bench.root / "quarantine") in note
+
+
 def test_null_and_blank_texts_stay_what_they_are(tmp_path):
     bench = Bench(tmp_path)
     bench.golden(item("q1", must=1))

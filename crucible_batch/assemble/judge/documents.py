@@ -12,9 +12,11 @@ from crucible_batch.assemble.evaluate.ruler import load_golden_set
 from crucible_batch.assemble.evaluate.subject import Subject, load_subject
 from crucible_batch.assemble.judge.target import ERRORED, Pool, Target
 from crucible_batch.judges.question import GradeQuestion, Judge, lane
+from crucible_batch.report import words
 from crucible_batch.store import Snapshot
 
 NO_TEXT = "no text is known of the document: give --texts"
+NOT_IN_TEXTS = "no such document in --texts, whose ids are like {}"
 NOTHING_TO_GO_BY = "the judge has nothing to go by: no assertion says what relevant would be"
 RESULT = ["item_id", "sample_index"]
 
@@ -45,10 +47,11 @@ def document_pool(
     items = _questions(snapshot, subjects)
     targets: list[Target] = []
     left_out: dict[tuple[Any, ...], str] = {}
+    absent = NOT_IN_TEXTS.format(words.one_line(min(texts))) if texts else NO_TEXT
     for item_id, doc_id in pairs.iter_rows():
         text = texts.get(doc_id) or seen.get((item_id, doc_id))
         if not (text and text.strip()):
-            left_out[item_id, doc_id] = NO_TEXT
+            left_out[item_id, doc_id] = NO_TEXT if doc_id in texts else absent
             continue
         question, must, should = items[item_id]
         asked = GradeQuestion(question=question, document=text, must=must, should=should)

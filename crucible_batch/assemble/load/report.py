@@ -213,5 +213,5 @@ def refusal(
         problems=all_reasons(tallies),
         fix="correct the rows"
         + (f" (they are in {where}, each with its reasons)" if where else "")
-        + (", or load the good ones with --lenient." if lenient else "."),
+        + (", or take the good ones with `crucible load … --lenient`." if lenient else "."),
     )
