@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import Annotated
 
 import typer
 
 from crucible_batch.cli.options import Author, Json, Root, Workspace, acting, open_store
 from crucible_batch.cli.output import emit, emit_json, table
+
+TEXT_WIDTH = 60
+"""Most characters of a question or an answer in a list."""
 
 app = typer.Typer(
     name="feedback",
@@ -40,17 +44,31 @@ def list_(
     workspace: Workspace = "default",
     json: Json = False,
 ) -> None:
-    """Print the failures that scoring found, each with its status."""
-    from crucible_batch.assemble.feedback import list_feedback
+    """Print the failures that scoring found, each with its status, question and answer."""
+    from crucible_batch.assemble.feedback import list_feedback, with_texts
 
     snapshot = open_store(root).workspace(workspace).snapshot()
     found = list_feedback(snapshot, run_id=run, status=status, error_class=error_class)
+    found = with_texts(snapshot, found)
     if json:
         for row in found.iter_rows(named=True):
             emit_json(row)
         return
     columns = ("feedback_id", "status", "run_id", "item_id", "sample_index", "error_class")
-    emit(table(columns, list(found.select(columns).iter_rows())))
+    rows = found.select(*columns, "question", "answer").iter_rows()
+    emit(
+        table(
+            (*columns, "question", "answer"),
+            [(*row[:-2], *map(_begins, row[-2:])) for row in rows],
+        )
+    )
+
+
+def _begins(text: str | None) -> str | None:
+    """The first words of a text, on one line; the whole stands in --json."""
+    from crucible_batch.report import words
+
+    return text and shorten(words.one_line(text), TEXT_WIDTH, placeholder=" …")
 
 
 @app.command()

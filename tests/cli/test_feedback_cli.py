@@ -38,6 +38,15 @@ def test_the_walk_from_a_failure_to_a_test(crucible, failed):
     assert changed["fields"]["tags"] == {"before": [], "after": ["regression"]}
 
 
+def test_a_failure_is_listed_with_its_question_and_answer(crucible, failed):
+    row = crucible("feedback", "list", "--json").json
+    assert row["question"]
+    assert row["answer"] == "So."
+    header, line = crucible("feedback", "list").out.splitlines()
+    assert header.split()[-2:] == ["question", "answer"]
+    assert line.endswith("So.")
+
+
 def test_a_failure_is_dismissed(crucible, failed):
     assert crucible("feedback", "dismiss", failed, "--note", "asked wrongly").out == "dismissed\n"
     assert crucible("feedback", "list", "--status", "dismissed", "--json").json["note"]

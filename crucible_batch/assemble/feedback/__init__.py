@@ -7,6 +7,7 @@ from crucible_batch.assemble.feedback.events import (
     correct_feedback,
     dismiss_feedback,
     list_feedback,
+    with_texts,
 )
 from crucible_batch.assemble.feedback.promote import Promotion, promote_feedback
 from crucible_batch.assemble.feedback.status import promoted_status
@@ -19,4 +20,5 @@ __all__ = [
     "list_feedback",
     "promote_feedback",
     "promoted_status",
+    "with_texts",
 ]

@@ -75,6 +75,29 @@ def list_feedback(
     ).sort("run_id", "item_id", "sample_index")
 
 
+def with_texts(snapshot: Snapshot, failures: pl.DataFrame) -> pl.DataFrame:
+    """Put the question and the answer beside each failure, so that it can be told what was wrong.
+
+    Args:
+        snapshot: What is visible.
+        failures: Rows of `list_feedback`.
+
+    Returns:
+        The same rows with question (of the item's newest revision) and answer.
+    """
+    key = ["run_id", "item_id", "sample_index"]
+    wanted = failures.lazy().select(key)
+    answers = snapshot.read("results").select(*key, "answer").join(wanted, on=key, how="semi")
+    items = snapshot.read("golden_items").join(wanted, on="item_id", how="semi")
+    newest = items.sort("item_id", "revision").unique("item_id", keep="last", maintain_order=True)
+    return failures.join(
+        newest.select("item_id", "question").collect(),
+        on="item_id",
+        how="left",
+        maintain_order="left",
+    ).join(answers.collect(), on=key, how="left", maintain_order="left")
+
+
 def history(snapshot: Snapshot, feedback: str) -> list[Row]:
     """The events of one failure, oldest first.
 
