@@ -39,6 +39,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
+    context_settings={"max_content_width": 120},  # of the terminal's width; click stops at 80
 )
 
 

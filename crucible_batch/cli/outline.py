@@ -25,6 +25,7 @@ def outline(app: typer.Typer, words: Collection[str]) -> typer.Typer:
         rich_markup_mode=app.rich_markup_mode,
         pretty_exceptions_enable=app.pretty_exceptions_enable,
         add_completion=False,
+        context_settings=info.context_settings,
     )
     if callback is not None and callback.callback is not None:
         light.callback()(callback.callback)

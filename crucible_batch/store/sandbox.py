@@ -45,6 +45,11 @@ def run(query: str, snapshot: Snapshot) -> pl.DataFrame:
         if missing := re.search(r"Table with name (\S+) does not exist", str(error)):
             raise UnknownNameError("table", missing[1], tuple(snapshot.tables)) from error
         raise UsageError(f"DuckDB refuses the query: {error}") from error
+    except duckdb.BinderException as error:
+        raise UsageError(
+            f"DuckDB refuses the query: {error}",
+            fix="`crucible schema TABLE` prints the columns of a table.",
+        ) from error
     except duckdb.Error as error:
         raise UsageError(f"DuckDB refuses the query: {error}") from error
     except pl.exceptions.ComputeError as error:

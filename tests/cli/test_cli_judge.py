@@ -24,10 +24,11 @@ def judging(tmp_path, crucible, judge_server, monkeypatch) -> Judging:
 def test_judging_says_what_it_did_and_is_quiet_on_stderr(crucible, judging):
     done = crucible("qrels", "judge", "r")
     assert (done.code, done.err) == (0, "")
-    first, second = done.out.splitlines()
+    first, second, third = done.out.splitlines()
     assert first == f"m@{prompt_version('qrel', 0.0)}: 3 in the pool, 0 judged already"
     assert second.startswith("3 judged, 0 malformed, 0 failed; 300 tokens in, 9 out, $0.0003")
-    assert crucible("qrels", "judge", "r").out.splitlines()[1] == "nothing was asked"
+    assert third == "they count when a run is next scored or compared"
+    assert crucible("qrels", "judge", "r").out.splitlines()[1:] == ["nothing was asked"]
 
 
 def test_assertions_and_claims_are_judged(crucible, judging):

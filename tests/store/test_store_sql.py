@@ -153,8 +153,9 @@ def test_a_mistyped_table_is_named_with_its_neighbours(filled):
 def test_a_wrong_statement_says_where(filled):
     with pytest.raises(UsageError, match="syntax error"):
         filled.sql("SELEC 1", "w")
-    with pytest.raises(UsageError, match='"grad" not found'):
+    with pytest.raises(UsageError, match='"grad" not found') as caught:
         filled.sql("SELECT grad FROM qrels", "w")
+    assert "crucible schema TABLE" in caught.value.fix
 
 
 def test_a_type_no_table_can_hold_is_explained(filled):

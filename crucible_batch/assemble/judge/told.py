@@ -83,6 +83,8 @@ def judged_lines(done: Judged, *, dry_run: bool) -> list[str]:
     if done.n_recovered:
         lines.append(f"{done.n_recovered:,} verdicts of a command that was killed are committed")
     lines += _planned(done) if dry_run else _done(done)
+    if done.n_ok:
+        lines.append("they count when a run is next scored or compared")
     lines += [f"left out, {count:,}: {why}" for why, count in done.left_out.items()]
     if done.stopped:
         lines.append(f"stopped: {done.stopped}; the same command goes on from here")
