@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crucible_batch.stats.grid import exact_floats, smallest_weights
+from crucible_batch.stats.grid import exact_floats, exact_product, smallest_weights
 from crucible_batch.stats.streams import UNITS_PER_WORD, sign_words
 
 MEET_IN_THE_MIDDLE = 30
@@ -230,7 +230,7 @@ def _by_product(
             bits = np.unpackbits(eights[row : row + _ROWS], axis=1, bitorder="little")
             here = pluses[: bits.shape[0], : bits.shape[1]]
             np.copyto(here, bits)
-            totals[row : row + _ROWS] += here @ columns
+            totals[row : row + _ROWS] += exact_product(here, columns)
     return list(totals.T)
 
 
