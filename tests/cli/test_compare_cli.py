@@ -33,7 +33,7 @@ def runs(store, crucible, file) -> Path:
             "item_id": f"q{n:02}",
             "question": f"Question {n}?",
             "answerable": True,
-            "shape": "lookup",
+            "shape": "lookup" if n < N - 1 else "multi_hop",
             "assertions": [{"assertion_id": "a", "level": "must", "text": "So."}],
         }
         for n in range(N)
@@ -60,7 +60,8 @@ def test_it_prints_a_line_per_metric_the_slices_that_changed_and_what_moved(runs
     accuracy = next(line for line in lines if line.startswith("accuracy  "))
     assert accuracy.startswith("accuracy  0.833 → 0.208  −0.625 [")
     assert accuracy.endswith("0 better / 9 same / 15 worse  n 24  REGRESSED (small sample)")
-    assert any(line.startswith("  accuracy shape=lookup  0.833 → 0.208") for line in lines)
+    assert any(line.startswith("  accuracy shape=lookup  0.870 → 0.217") for line in lines)
+    assert "answerable=true" not in done.out  # all 24 of them: the line of accuracy again
     assert "items that moved most on accuracy (it regressed):" in lines
     assert "      side  left from 1  grade 1" in lines
     assert "      bad  entered at 1  grade 0" in lines
@@ -80,7 +81,7 @@ def test_json_is_a_row_per_line_and_a_format_is_a_table_and_nothing_else(runs, c
     assert latex.splitlines()[1] == r"\begin{tabular}{lrrrrrrl}"
     assert latex.splitlines()[-1] == r"\end{tabular}"
     assert "Accuracy & 0.833 & 0.208 & $-$0.625" in latex
-    assert "Accuracy (shape = lookup) & 0.833" in latex
+    assert "Accuracy (shape = lookup) & 0.870" in latex
     markdown = crucible("compare", "old", "new", "--format", "markdown").out
     assert "| Accuracy | 0.833 | 0.208 | −0.625 |" in markdown
     assert "Accuracy (shape" not in markdown
