@@ -26,6 +26,7 @@ def test_flows_that_travel_to_another_process_validate_their_parameters(prefect_
     from flows.compare_runs import compare_runs
     from flows.deliver_alerts import deliver_alerts
     from flows.drift_scan import drift_scan
+    from flows.judge_pool import judge_pool
     from flows.nightly import nightly
     from flows.score_runs import score_runs
 
@@ -35,6 +36,7 @@ def test_flows_that_travel_to_another_process_validate_their_parameters(prefect_
         (compare_runs, {"baseline": "a", "candidates": ["b"]}),
         (deliver_alerts, {"workspace": "w"}),
         (drift_scan, {"as_of": "2026-05-01"}),
+        (judge_pool, {"max_calls": 5}),
     ]
     child = subprocess.run(
         [sys.executable, "-c", CHILD],
@@ -44,7 +46,7 @@ def test_flows_that_travel_to_another_process_validate_their_parameters(prefect_
         check=False,
         timeout=120,
     )
-    assert child.stdout == b"store\n" * 5, child.stderr.decode()
+    assert child.stdout == b"store\n" * 6, child.stderr.decode()
 
 
 def test_the_deployment_file_names_flows_and_their_parameters(prefect_home):
