@@ -43,7 +43,9 @@ def judge_pool(
     """
     store = Store.open(root)
     if runs is None:
-        runs = finished_runs(store.workspace(workspace).snapshot())["run_id"].to_list()[:1]
+        known = finished_runs(store.workspace(workspace).snapshot())
+        whole = known.filter(~known["status"].is_in(["running", "failed"]))
+        runs = whole["run_id"].to_list()[:1]
     options = JudgeOptions(max_calls=max_calls, max_cost=max_cost)
     done = judge_qrels(store, workspace, runs, depth=depth, options=options)
     for line in judged_lines(done, dry_run=False):

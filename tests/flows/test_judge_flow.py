@@ -10,8 +10,8 @@ from bench import Bench, item, result
 def bench(tmp_path) -> Bench:
     bench = Bench(tmp_path)
     bench.golden(item("q1", must=1))
-    bench.run("older", result("q1", "a"))
-    bench.run("newer", result("q1", "b", "c"))
+    bench.run("monday", result("q1", "a"))
+    bench.run("tuesday", result("q1", "b", "c"))
     return bench
 
 
@@ -30,5 +30,5 @@ def test_the_run_that_finished_last_is_judged_once(bench, prefect_home, capsys):
 def test_runs_are_named_and_the_budget_holds(bench, prefect_home):
     from flows.judge_pool import judge_pool
 
-    done = judge_pool.fn(bench.store.root, runs=["older", "newer"], max_calls=1)
+    done = judge_pool.fn(bench.store.root, runs=["monday", "tuesday"], max_calls=1)
     assert (done["pool"], done["judged"]) == (3, 1)
