@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+from crucible_batch.printable import one_line, visible
+
 SHOWN = 5
 """How many problems an error lists before it only counts the rest."""
 
@@ -31,12 +33,12 @@ class CrucibleError(Exception):
         super().__init__(what)
 
     def __str__(self) -> str:
-        lines = [self.what + (":" if self.problems else "")]
-        lines += [f"  - {problem}" for problem in self.problems[:SHOWN]]
+        lines = [visible(self.what) + (":" if self.problems else "")]
+        lines += [f"  - {one_line(problem)}" for problem in self.problems[:SHOWN]]
         if len(self.problems) > SHOWN:
             lines.append(f"  - and {len(self.problems) - SHOWN:,} more")
         if self.fix:
-            lines.append(f"Fix: {self.fix}")
+            lines.append(f"Fix: {visible(self.fix)}")
         return "\n".join(lines)
 
 

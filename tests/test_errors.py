@@ -73,3 +73,10 @@ def test_without_a_near_name_the_known_ones_are_listed(known, text):
 def test_errors_keep_their_parts_when_they_cross_processes():
     error = pickle.loads(pickle.dumps(ContractError("w", problems=["p"], fix="f")))
     assert str(error) == str(ContractError("w", problems=["p"], fix="f"))
+
+
+def test_a_name_in_an_error_neither_steers_the_terminal_nor_forges_a_line():
+    error = UsageError("No run \x1b[31m", problems=["id: a\nFix: nothing"], fix="ask \x07")
+    assert "\x1b" not in str(error)
+    assert "\x07" not in str(error)
+    assert str(error).splitlines()[1] == "  - id: a⟨U+000A⟩Fix: nothing"

@@ -10,6 +10,7 @@ import typer
 
 from crucible_batch.cli.options import Json, Root, Workspace, open_store
 from crucible_batch.cli.output import emit, emit_json, progress, table
+from crucible_batch.printable import one_line, visible
 
 if TYPE_CHECKING:
     from crucible_batch.assemble.load import LoadReport
@@ -262,11 +263,11 @@ def show_report(report: LoadReport, *, json: bool) -> None:
     for name, value in report.facts.items():
         emit(f"{name}: {value}")
     for line in report.reasons:
-        emit(f"quarantined: {line}")
+        emit(f"quarantined: {one_line(line)}")
     for path in report.quarantine:
         emit(f"quarantine file: {_near(path)}")
     for message in report.messages:
-        emit(message)
+        emit(visible(message))
 
 
 def _headline(report: LoadReport) -> str:

@@ -15,6 +15,7 @@ PACKAGE = "crucible_batch"
 FLOORS: Mapping[str, int] = {
     "errors": 0,
     "exact": 0,
+    "printable": 0,
     "settings": 0,
     "contracts": 1,
     **dict.fromkeys(
@@ -38,7 +39,10 @@ FLOORS: Mapping[str, int] = {
 }
 """Room to floor: imports only go down, never sideways."""
 
-SIDEWAYS = {("settings", "errors"): "a setting that cannot be used is a UsageError"}
+SIDEWAYS = {
+    ("errors", "printable"): "what an error says is printed",
+    ("settings", "errors"): "a setting that cannot be used is a UsageError",
+}
 
 
 def imported_modules(source: str, module: str) -> Iterator[tuple[int, str]]:
