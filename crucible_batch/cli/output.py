@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from crucible_batch.cli import BROKEN_PIPE
+
 if TYPE_CHECKING:
     from crucible_batch.assemble.judge import Standing
 
 Progress = Callable[[str], None]
-BROKEN_PIPE = 141
 
 
 def emit(text: str) -> None:
