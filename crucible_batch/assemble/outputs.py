@@ -6,13 +6,13 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 from uuid import uuid4
 
-from crucible_batch.errors import CrucibleError
+from crucible_batch.errors import CrucibleError, UsageError
 
 STANDARD = (1, 2)
 """Descriptors of stdout and stderr, which a path such as /dev/stdout may mean."""
@@ -49,6 +49,28 @@ def write_output(path: Path, text: str) -> Path:
     with output_file(path) as file:
         file.write(text)
     return path
+
+
+def check_apart(outputs: Iterable[Path], inputs: Iterable[Path] = ()) -> None:
+    """Refuse, before any work, files to be written that are one file, or one that is read.
+
+    Devices, pipes and the standard streams take more than one text.
+
+    Args:
+        outputs: Files to be written.
+        inputs: Files that are read.
+
+    Raises:
+        UsageError: One would replace another; exit code 2.
+    """
+    taken = {Path(os.path.realpath(path)): path for path in inputs}
+    for path in outputs:
+        target = Path(os.path.realpath(path))
+        if target in taken and not _is_special(path):
+            raise UsageError(
+                f"{path} would replace {taken[target]}", fix="name a file of its own for each."
+            )
+        taken[target] = path
 
 
 def _is_special(path: Path) -> bool:

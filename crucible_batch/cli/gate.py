@@ -60,9 +60,11 @@ def gate(
         return
     from crucible_batch.assemble.gate import gate_text, run_gate, write_files
     from crucible_batch.assemble.nightly import parse_as_of
+    from crucible_batch.assemble.outputs import check_apart
 
     judged, held = _both(candidate, baseline)
     instant = None if as_of is None else parse_as_of(as_of)
+    check_apart([path for path in (junit, json_file, markdown) if path is not None], [config])
     store = open_store(root)
     with progress("gate") as show:
         done = run_gate(store, workspace, judged, held, config, as_of=instant, progress=show)

@@ -10,8 +10,8 @@ from threading import Thread
 
 import pytest
 
-from crucible_batch.assemble.outputs import output_file, write_output
-from crucible_batch.errors import CrucibleError
+from crucible_batch.assemble.outputs import check_apart, output_file, write_output
+from crucible_batch.errors import CrucibleError, UsageError
 
 FULL = Path("/dev/full")
 
@@ -116,3 +116,18 @@ def test_standard_output_goes_on_where_it_stands(tmp_path, is_pipe):
             check=True,
         )
     assert (done.stdout if is_pipe else out.read_text()) == "before\ninside\nafter\n"
+
+
+def test_two_outputs_of_one_name_are_refused_however_it_is_spelled(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "x")
+    with pytest.raises(UsageError, match="would replace"):
+        check_apart([tmp_path / "x", tmp_path / "link"])
+
+
+def test_an_output_that_would_replace_an_input_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="would replace"):
+        check_apart([tmp_path / "sub" / ".." / "gate.toml"], [tmp_path / "gate.toml"])
+
+
+def test_a_device_takes_several_outputs():
+    check_apart([Path("/dev/null"), Path("/dev/null")])
