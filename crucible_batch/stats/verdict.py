@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from crucible_batch.stats.bca import Bounds
@@ -10,6 +11,9 @@ SMALL_SAMPLE = 40
 """Fewer units than this are labelled a small sample."""
 
 ALPHA = 0.05
+
+MOST_UNITS = 1e15
+"""More units than this are no advice to anybody; a tiny margin would ask for more than float64."""
 
 
 class Verdict(NamedTuple):
@@ -74,6 +78,12 @@ def is_enough_for(n_units: int, margin: float) -> bool:
     With n items all alike the 95 % bound on the share of other items is about 3 / n.
     """
     return n_units * margin >= 3 - 1e-9
+
+
+def units_needed(margin: float) -> int | None:
+    """Return the least n that `is_enough_for` accepts; None when there cannot be so many."""
+    needed = 3 / margin if margin * MOST_UNITS >= 3 else math.inf
+    return math.ceil(needed - 1e-9) if needed < math.inf else None
 
 
 def disagree(ci: Bounds | None, p_value: float | None, alpha: float = ALPHA) -> bool:

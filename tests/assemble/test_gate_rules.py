@@ -383,3 +383,11 @@ def test_a_failure_stays_a_failure_on_low_coverage(tmp_path):
 def test_fewer_pairs_than_required_never_pass(tmp_path):
     gate = config(tmp_path, REGRESSION, head="[requirements]\nmin_pairs = 41\n")
     assert outcome(gate, SOUND)[0] == "inconclusive"
+
+
+def test_a_margin_too_small_for_any_number_of_items_is_inconclusive(tmp_path):
+    rule = NON_INFERIORITY.replace("0.1", "1e-308")
+    same = [1.0] * 60
+    found, one = outcome(config(tmp_path, rule), evidence(cell("accuracy", same, same)))
+    assert found == "inconclusive"
+    assert "60 items cannot show it, no number of them can" in one.reason

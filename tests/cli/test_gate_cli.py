@@ -185,3 +185,33 @@ def test_a_baseline_is_pinned_listed_and_used(runs, crucible):
 def test_a_pin_needs_a_reason_and_a_run_that_is_there(runs, crucible):
     assert crucible("baseline", "pin", "release", "good").code == 2
     assert crucible("baseline", "pin", "release", "goood", "--reason", "x").code == 2
+
+
+def test_an_output_never_replaces_the_rules_or_another_output(runs, crucible, tmp_path):
+    held = ("gate", "--candidate", "bad", "--baseline", "good", "--config", runs / "gate.toml")
+    for files in (
+        ("--json-file", runs / "gate.toml"),
+        ("--junit", tmp_path / "one", "--markdown", tmp_path / "one"),
+    ):
+        done = crucible(*held, *files)
+        assert done.code == 2
+        assert "would replace" in done.err
+    assert (runs / "gate.toml").read_text() == RULES
+    assert not (tmp_path / "one").exists()
+
+
+def test_the_self_test_plants_a_drop_that_numbers_can_hold(runs, crucible, file):
+    """Latencies from 1e-300 to 1e15 ms: the spread alone asks for a factor beyond float64."""
+    for run, far in (("fast", 1e-300), ("slow", 1e15)):
+        lines = run_lines(run, 27)
+        for n, row in enumerate(lines[1:]):
+            row["latency_ms"] = far if n % 2 else 1.0
+        assert crucible("load", "run", file(f"{run}.jsonl", *lines)).code == 0
+    rule = '[[rules]]\nid = "speed"\nkind = "max_drop"\nmetric = "latency_ms"\nmax_drop = 0.2\n'
+    (runs / "gate.toml").write_text(rule)
+    done = crucible(
+        "gate", "selftest", "--candidate", "slow", "--baseline", "fast",
+        "--config", runs / "gate.toml", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json["rules"][0]["planted"] == "fail"

@@ -18,7 +18,7 @@ from crucible_batch.report.blocked import reason
 from crucible_batch.report.lines import delta_text, interval_text
 from crucible_batch.stats.bca import Bounds
 from crucible_batch.stats.multiplicity import adjust_pvalues
-from crucible_batch.stats.verdict import decide, is_enough_for
+from crucible_batch.stats.verdict import decide, is_enough_for, units_needed
 
 FamilyOf = Mapping[str, tuple[float, int]]
 """Adjusted p and size of the family, by rule_id."""
@@ -137,9 +137,10 @@ def _non_inferiority(one: Resolved, row: Row, blank: RuleResult, evidence: Evide
         return result.inconclusive(f"{numbers}: the interval reaches beyond it")
     if is_enough_for(row["n_units"], margin):
         return replace(result, outcome=PASS, reason=f"{numbers}: not worse than that")
-    needed = math.ceil(3 / margin - 1e-9)
     units = words.count(row["n_units"], row["unit"])
-    return result.inconclusive(f"{numbers}: {units} cannot show it, {needed:,} can")
+    needed = units_needed(margin)
+    enough = "no number of them can" if needed is None else f"{needed:,} can"
+    return result.inconclusive(f"{numbers}: {units} cannot show it, {enough}")
 
 
 def margin_of(one: Resolved, row: Row) -> float | None:

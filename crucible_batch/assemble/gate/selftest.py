@@ -38,6 +38,9 @@ POWER = 0.8
 
 LOG_SHIFT = math.log(1.1)
 
+MOST_LOG_SHIFT = math.log(1e100)
+"""Largest factor that is planted: values of up to 1e15 stay numbers that can be compared."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
@@ -266,8 +269,8 @@ class Trial:
         parts = [2 * margin, 2 * (row["mde80"] or 0.0)]
         low, high = one.metric.low, one.metric.high
         if one.metric.scale == "log":
-            parts.append(LOG_SHIFT)
-        elif low is not None and high is not None:
+            return min(max(*parts, LOG_SHIFT), MOST_LOG_SHIFT)
+        if low is not None and high is not None:
             parts.append(0.1 * (high - low))
         else:
             parts.append(0.1 * abs(row["mean_candidate"] or 0.0))
