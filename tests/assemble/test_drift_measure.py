@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from crucible_batch.assemble.drift import corpus_snapshot
 from crucible_batch.assemble.drift.answer_path import cache_stats, policy_stats
+from crucible_batch.assemble.drift.corpus import shifted
 from crucible_batch.assemble.drift.distributions import binned
 from crucible_batch.assemble.drift.measure import Before, corpus_measurements
 from crucible_batch.contracts import TABLES
@@ -246,3 +247,11 @@ def test_a_decision_counts_on_the_side_its_time_lies_on(days, side):
     times = {"as_of": MAY, "window_start": MAY - 7 * DAY, "reference_start": MAY - 35 * DAY}
     counts = query("policy_counts", {"decisions": decisions}, times)
     assert counts.rows() == ([] if side is None else [(side, "chat", "answer", 1)])
+
+
+def test_a_window_that_begins_before_all_time_begins_with_time():
+    early = datetime(1, 1, 2, tzinfo=UTC)
+    assert shifted(early, -timedelta(days=35)) == datetime.min.replace(tzinfo=UTC)
+    late = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    assert shifted(late, timedelta(minutes=5)) == datetime.max.replace(tzinfo=UTC)
+    assert shifted(early, timedelta(days=1)) == datetime(1, 1, 3, tzinfo=UTC)

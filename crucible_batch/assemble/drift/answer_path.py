@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
+from crucible_batch.assemble.drift.corpus import shifted
 from crucible_batch.contracts import TABLES
 from crucible_batch.exact import exact_mean
 from crucible_batch.sql import query
@@ -57,7 +58,7 @@ def stats_files(
     lake: Snapshot, scan_id: str, *, as_of: datetime, window_days: int
 ) -> list[MartFile]:
     """The marts of a scan that have rows: policy_stats and cache_stats."""
-    start = as_of - timedelta(days=window_days)
+    start = shifted(as_of, -timedelta(days=window_days))
     decisions = lake.read("policy_decisions").filter(
         pl.col("created_at") > start, pl.col("created_at") <= as_of
     )

@@ -21,6 +21,7 @@ from crucible_batch.store import combined_hash
 SNAPSHOTS, ENTITY_COUNTS = TABLES["drift_snapshots"], TABLES["drift_entity_counts"]
 CHANGES = TABLES["drift_documents"]
 
+EARLIEST, LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 CLOCK_SKEW = timedelta(minutes=5)
 """How far ahead of `as_of` a source's clock may be before its document counts as future."""
 
@@ -114,7 +115,7 @@ def corpus_snapshot(
         "doc_count": documents.height,
         **_orphans(mentioned["mentioned"]),
         **churn,
-        **_times(documents["source_updated_at"], as_of + clock_skew),
+        **_times(documents["source_updated_at"], shifted(as_of, clock_skew)),
     }
     constants = [pl.lit(value).alias(name) for name, value in key.items()]
     return CorpusSnapshot(
@@ -177,6 +178,14 @@ def _digest(documents: pl.DataFrame, counts: pl.DataFrame, mentioned: pl.DataFra
         for piece in rows.sort(name).iter_slices(_SLICE):
             digest.update(piece.select(line.str.join()).item().encode())
     return digest.hexdigest()
+
+
+def shifted(moment: datetime, by: timedelta) -> datetime:
+    """Return a UTC time moved by `by`, at most to the first or last one that can be written."""
+    try:
+        return moment + by
+    except OverflowError:
+        return LATEST if by > timedelta(0) else EARLIEST
 
 
 def instant(as_of: datetime) -> datetime:

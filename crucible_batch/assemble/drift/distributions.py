@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from crucible_batch.assemble.baselines import LATEST, PINNED, finished_runs, resolve_baseline
+from crucible_batch.assemble.drift.corpus import shifted
 from crucible_batch.errors import UsageError
 from crucible_batch.settings import Settings
 from crucible_batch.settings.thresholds import Threshold
@@ -165,8 +166,8 @@ def policy_sides(
         as_of: End of the window.
         by_surface: One pair of sides for each surface; all surfaces together otherwise.
     """
-    start = as_of - timedelta(days=settings.drift.window_days)
-    earliest = start - timedelta(days=settings.drift.reference_days)
+    start = shifted(as_of, -timedelta(days=settings.drift.window_days))
+    earliest = shifted(start, -timedelta(days=settings.drift.reference_days))
     decisions = (
         lake.read("policy_decisions")
         .filter(pl.col("created_at") > earliest, pl.col("created_at") <= as_of)
