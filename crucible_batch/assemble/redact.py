@@ -82,7 +82,7 @@ def redact(
 
     Raises:
         UnknownNameError: There is no such workspace, item or run.
-        UsageError: Nothing is named, or the reason is blank.
+        UsageError: Nothing is named, the run has no such sample, or the reason is blank.
     """
     if not reason.strip():
         raise UsageError("The reason is blank", fix="Say why with --reason.")
@@ -91,6 +91,7 @@ def redact(
     opened = store.workspace(workspace)
     snapshot = opened.snapshot()
     _check_names(snapshot, items, run_id)
+    _check_sample(snapshot, run_id, sample_index)
     wanted = _wanted(items, run_id, sample_index)
     found = opened.texts_left(wanted)
     if found:
@@ -110,6 +111,21 @@ def _check_names(snapshot: Snapshot, items: Sequence[str], run_id: str | None) -
         for name in names:
             if name not in known:
                 raise UnknownNameError(kind, name, known)
+
+
+def _check_sample(snapshot: Snapshot, run_id: str | None, sample_index: int | None) -> None:
+    """A sample the run never had is a slip: `nothing to do` would say its texts are gone."""
+    if sample_index is None:
+        return
+    if run_id is None:
+        raise UsageError("--sample is of a run", fix="crucible redact --run RUN --sample N.")
+    runs = snapshot.read("runs").filter(pl.col("run_id") == run_id).collect()
+    samples_n = int(runs["samples_n"].item())
+    if not 0 <= sample_index < samples_n:
+        raise UsageError(
+            f"Run {run_id!r} has no sample {sample_index}",
+            fix=f"its samples are 0 to {samples_n - 1}.",
+        )
 
 
 def _wanted(

@@ -219,6 +219,12 @@ def _checks(column: Column) -> list[tuple[str, Test]]:
     return checks
 
 
+def is_id(text: str) -> bool:
+    """Return whether a text may be an id in the tables."""
+    tests = [test(pl.col("id")).alias(name) for name, test in _KIND_CHECKS[Kind.ID]]
+    return all(pl.DataFrame({"id": [text]}).select(tests).row(0))
+
+
 _TEXT: list[tuple[str, Test]] = [("text_too_long", lambda c: c.str.len_bytes() <= TEXT_BYTES)]
 _KIND_CHECKS: dict[Kind, list[tuple[str, Test]]] = {
     Kind.ID: [

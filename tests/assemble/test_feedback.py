@@ -298,3 +298,9 @@ def test_the_list_is_filtered_by_run_status_and_class(bench):
     for wrong in ({"status": "open"}, {"error_class": "wrong"}):
         with pytest.raises(UsageError):
             list_feedback(now, **wrong)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "n" * 257])
+def test_a_promotion_to_what_is_no_id_is_a_slip_of_the_command(bench, name):
+    with pytest.raises(UsageError, match="is no id of an item"):
+        promote(bench, item_id=name)

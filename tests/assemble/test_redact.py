@@ -185,3 +185,11 @@ def test_null_and_blank_texts_stay_what_they_are(tmp_path):
 def test_what_is_not_named_or_not_there_is_refused(bench, what, error):
     with pytest.raises(error):
         take_out(bench, **what)
+
+
+@pytest.mark.parametrize(
+    "what", [{"run_id": "r", "sample_index": 1}, {"items": ["q1"], "sample_index": 0}]
+)
+def test_a_sample_that_no_run_has_is_refused_and_not_called_gone(bench, what):
+    with pytest.raises(UsageError, match="sample"):
+        take_out(bench, **what)

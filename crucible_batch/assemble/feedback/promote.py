@@ -16,6 +16,7 @@ from crucible_batch.assemble.load.golden_rows import admit_golden
 from crucible_batch.assemble.load.report import all_reasons
 from crucible_batch.contracts import TABLES
 from crucible_batch.contracts.ids import assertion_id
+from crucible_batch.contracts.validate import is_id
 from crucible_batch.errors import ContractError, UsageError
 from crucible_batch.formats.chunk import Findings
 from crucible_batch.formats.jsonl import Batch
@@ -74,9 +75,14 @@ def promote_feedback(
 
     Raises:
         UnknownNameError: There is no such failure.
-        UsageError: It was not corrected, or `item_id` is taken.
+        UsageError: It was not corrected, or `item_id` is taken or no id.
         ContractError: The correction makes no valid item.
     """
+    if item_id is not None and not is_id(item_id):
+        raise UsageError(
+            f"{item_id!r} is no id of an item",
+            fix="choose an id of 1 to 256 characters without control characters.",
+        )
     opened = store.workspace(workspace)
 
     def decide(snapshot: Snapshot) -> Plan:
