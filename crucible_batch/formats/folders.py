@@ -79,7 +79,7 @@ def _expand_one(given: str, suffixes: tuple[str, ...]) -> tuple[list[Path], list
         raise UsageError(
             f"{given} has no file to load",
             problems=[f"{file} has no known name" for file in sorted(left)],
-            fix=f"files are known by {', '.join(suffixes)} (and .gz, .bz2, .zst); "
+            fix=f"files are known by {', '.join(dict.fromkeys(suffixes))} (and .gz, .bz2, .zst); "
             "--format takes files of any name; CSV is not read",
         )
     return taken, left
