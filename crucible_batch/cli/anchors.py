@@ -8,7 +8,7 @@ import typer
 
 from crucible_batch.cli.judge import BaseUrl, Concurrency, JudgeName
 from crucible_batch.cli.load import DryRun, FormatOption, Paths, show_report
-from crucible_batch.cli.options import Json, Root, Workspace, open_store
+from crucible_batch.cli.options import AsOf, Json, Root, Workspace, open_store
 from crucible_batch.cli.output import calls_bar, emit, emit_json, progress
 
 app = typer.Typer(
@@ -54,14 +54,7 @@ def judge(
     repeats: Annotated[
         int, typer.Option("--repeats", help="Judgings of each anchor at a calibration, 5 or more.")
     ] = 10,
-    as_of: Annotated[
-        str | None,
-        typer.Option(
-            "--as-of",
-            help="A date (its end) or an instant with a zone; now if absent.",
-            show_default=False,
-        ),
-    ] = None,
+    as_of: AsOf = None,
     root: Root = None,
     workspace: Workspace = "default",
     json: Json = False,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from crucible_batch.cli.options import Json, Root, Workspace, open_store
+from crucible_batch.cli.options import AsOf, Json, Root, Workspace, open_store
 from crucible_batch.cli.output import emit, emit_json, progress, table
 
 app = typer.Typer(
@@ -17,15 +17,6 @@ app = typer.Typer(
 
 NOTHING = 3
 """Exit code when there is nothing to judge."""
-
-AsOf = Annotated[
-    str | None,
-    typer.Option(
-        "--as-of",
-        help="The time it speaks of: a date (its end) or an instant with a zone; now if absent.",
-        show_default=False,
-    ),
-]
 
 
 @app.command()

@@ -42,6 +42,15 @@ Pin = Annotated[
     typer.Option("--pin", help="Show the store as of this commit.", show_default=False),
 ]
 
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        help="The time it speaks of: a date (its end) or an instant with a zone; now if absent.",
+        show_default=False,
+    ),
+]
+
 Author = Annotated[
     str | None,
     typer.Option("--author", help="Who says so; the user's name if absent.", show_default=False),

@@ -47,19 +47,10 @@ def follow(settings: Settings, now: datetime) -> Follow:
     def tables(
         lake: Snapshot, facts: ScanFacts, found: Sequence[thresholds.Evaluation]
     ) -> Mapping[str, pl.DataFrame]:
-        rows = [
-            one.row(
-                workspace_id=facts.workspace,
-                scan_id=facts.scan_id,
-                snapshot_id=facts.snapshot_id,
-                as_of=facts.as_of,
-            )
-            for one in found
-        ]
         done = alert_tables(
             lake,
             Scan(scan_id=facts.scan_id, as_of=facts.as_of),
-            [one for row in rows if (one := understood(row))],
+            [one for row in facts.rows(found) if (one := understood(row))],
             rules=rules,
             understood=understood,
             webhooks=settings.webhooks,

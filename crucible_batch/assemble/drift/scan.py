@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import polars as pl
 
@@ -43,6 +44,18 @@ class ScanFacts:
     scan_id: str
     as_of: datetime
     snapshot_id: str
+
+    def rows(self, evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
+        """Evaluations as rows of `drift_evaluations`."""
+        return [
+            one.row(
+                workspace_id=self.workspace,
+                scan_id=self.scan_id,
+                snapshot_id=self.snapshot_id,
+                as_of=self.as_of,
+            )
+            for one in evaluations
+        ]
 
 
 Follow = Callable[[Snapshot, ScanFacts, Sequence[Evaluation]], Mapping[str, pl.DataFrame]]
@@ -178,16 +191,7 @@ def _decision(
     evaluations: Sequence[Evaluation],
     follow: Follow | None,
 ) -> Callable[[Snapshot], Plan]:
-    told = [
-        one.row(
-            workspace_id=facts.workspace,
-            scan_id=facts.scan_id,
-            snapshot_id=facts.snapshot_id,
-            as_of=facts.as_of,
-        )
-        for one in evaluations
-    ]
-    rows = pl.DataFrame(told, schema=EVALUATIONS.schema)
+    rows = pl.DataFrame(facts.rows(evaluations), schema=EVALUATIONS.schema)
 
     def decide(lake: Snapshot) -> Plan:
         # The same corpus may have been looked at as of this time under other settings.
