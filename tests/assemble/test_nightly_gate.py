@@ -11,6 +11,7 @@ from nights import Nights
 
 from crucible_batch.assemble.nightly import parse_as_of
 from crucible_batch.errors import UsageError
+from crucible_batch.report.words import dotted
 
 NIGHT = "2026-05-01"
 FLOOR = '[[rules]]\nid = "found"\nkind = "floor"\nmetric = "retrieval_hit_rate"\nfloor = 0.5\n'
@@ -47,7 +48,7 @@ def test_the_outcome_stands_in_the_row_the_page_the_line_and_the_exit_code(
     assert (row["gate_id"], row["gate_outcome"]) == (done.gate.gate_id, outcome)
     assert pl.read_parquet(done.gate.path)["gate_id"].unique().to_list() == [row["gate_id"]]
     page = done.report.read_text(encoding="utf-8")
-    assert done.gate_told.line in page
+    assert dotted(done.gate_told.line) in page
     for rule in done.gate.verdict.results:
         assert f"<bdi>{rule.rule_id}</bdi>" in page
     assert done.to_dict()["gate"] == {
