@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import duckdb
@@ -87,7 +88,7 @@ def test_a_gate_that_fails_makes_the_flow_run_fail_each_time(server, tmp_path):
     nights.gate(f'[[rules]]\nid = "found"\n{floor}')
     line = "gate FAIL  exit 1  new against base  failed: found (of 1 rule and 5 requirements)"
     for _ in range(2):
-        with pytest.raises(FailedRun, match=line):
+        with pytest.raises(FailedRun, match=re.escape(line)):
             nightly(nights.root, nights.config, "2026-05-01")
     again = nights.do("2026-05-01")
     assert (again.is_repeat, again.exit_code, again.gate_told.line) == (True, 1, line)
