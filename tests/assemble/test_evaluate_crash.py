@@ -103,20 +103,28 @@ def _end(store: Store) -> None:
         os.close(descriptor)
 
 
+def scoring(template: Path, root: Path) -> subprocess.Popen[str]:
+    """A process that begins to score a copy of the template now."""
+    shutil.copytree(template, root)
+    process = subprocess.Popen(
+        [sys.executable, score_store.__file__, root, "a", "b"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
 @pytest.mark.slow
 def test_kills_at_random_moments_end_in_the_same_bytes(template, right, tmp_path):
+    process, began = scoring(template, tmp_path / "peaceful"), time.monotonic()
+    process.communicate()
+    working = time.monotonic() - began
+    assert process.returncode == 0
     rng = random.Random(3)
     n_cut = 0
     for number in range(14):
         root = tmp_path / f"store-{number}"
-        shutil.copytree(template, root)
-        process = subprocess.Popen(
-            [sys.executable, score_store.__file__, root, "a", "b"],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(rng.uniform(0.05, 4.0))
+        process = scoring(template, root)
+        time.sleep(rng.uniform(0.0, 0.8 * working))
         process.kill()
         process.communicate()
         n_cut += process.returncode < 0
