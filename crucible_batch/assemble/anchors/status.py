@@ -82,8 +82,9 @@ def drift_words(drift: Drift) -> str:
     """Why a judge is thought to have moved; empty when it is not."""
     parts = []
     if drift.moved:
+        chance = "not measured" if drift.p_flip is None else f"{drift.p_flip:.2g}"
         parts.append(
-            f"{drift.n_flips:,} of {drift.n_anchors:,} anchors flipped (p {drift.p_flip or 0:.2g}, "
+            f"{drift.n_flips:,} of {drift.n_anchors:,} anchors flipped (p {chance}, "
             f"e {drift.wealth.e_value:.3g})"
         )
     if drift.new_models:

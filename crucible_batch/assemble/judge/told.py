@@ -112,9 +112,8 @@ def _done(done: Judged) -> list[str]:
     if done.prompt_tokens is None:
         return [counts]
     cost = "cost unknown" if done.cost_usd is None else f"${done.cost_usd:.4f}"
-    return [
-        f"{counts}; {done.prompt_tokens:,} tokens in, {done.completion_tokens or 0:,} out, {cost}"
-    ]
+    out = "unknown" if done.completion_tokens is None else f"{done.completion_tokens:,}"
+    return [f"{counts}; {done.prompt_tokens:,} tokens in, {out} out, {cost}"]
 
 
 def _calls(count: int) -> str:
