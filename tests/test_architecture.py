@@ -54,6 +54,8 @@ EXACT_SUMS = {
     ("crucible_batch.stats.grid", "smallest_weights"): "a bound, never published",
     ("crucible_batch.stats.paired", "_sign_flips"): CONDITIONS,
     ("crucible_batch.stats.signflip", "lattice_p"): "a bound of the array's length",
+    ("crucible_batch.stats.sign_products", "count_by_product"): BELOW_2_53,
+    ("crucible_batch.stats.signflip", "_count_by_lookup"): BELOW_2_53,
     ("crucible_batch.stats.signflip", "monte_carlo_p"): BELOW_2_53,
 }
 """Sums that are exact although their form does not show it, and why."""

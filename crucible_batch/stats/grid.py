@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+_Floating = TypeVar("_Floating", bound=np.floating[Any])
 
 NOISE = 1e-12
 """A difference up to this share of max(1, |a|, |b|) is rounding, not change."""
@@ -154,8 +157,8 @@ def exact_floats(sums: NDArray[np.int64], most: float) -> tuple[NDArray[np.float
     return np.rint(sums / unit), unit
 
 
-def exact_product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``left @ right`` for whole numbers whose sums stay below 2^53.
+def exact_product(left: NDArray[_Floating], right: NDArray[_Floating]) -> NDArray[_Floating]:
+    """Return ``left @ right`` for whole numbers whose sums stay below 2^53, in float32 2^24.
 
     The product is made of pieces that BLAS does on one thread: waiting for a second one costs more
     than it brings, and on a busy machine ten times the work itself.
@@ -164,7 +167,7 @@ def exact_product(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDAr
         left: Shape (n, m).
         right: Shape (m, k).
     """
-    out = np.zeros((left.shape[0], right.shape[1]))
+    out = np.zeros((left.shape[0], right.shape[1]), left.dtype)
     n_rows = min(left.shape[0], 128)
     depth = max(1, ONE_THREAD // (n_rows * right.shape[1]))
     for row in range(0, left.shape[0], n_rows):
