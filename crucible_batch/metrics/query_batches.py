@@ -63,44 +63,39 @@ def in_batches(frame: pl.DataFrame) -> Iterator[Batch]:
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Effective grades by query.
+    """Judgments by query; which grade of a document is effective is found for a batch at a time.
 
     Attributes:
         queries: Every query with judgments, once; each has a `place` here.
         n_qrels: Judgments of each, of any kind.
-        n_placed: Those that have a target of the granularity.
-        rows: `doc`, `grade`, `source`, by place.
+        rows: `target`, `grade`, `source` of those that have a target of the granularity, by place.
         lengths: Rows of each.
         begins: The first row of each.
     """
 
     queries: pl.Series
     n_qrels: Ints
-    n_placed: Ints
     rows: pl.DataFrame
     lengths: Ints
     begins: Ints
 
     @classmethod
     def of(cls, qrels: pl.DataFrame, level: Granularity) -> Judgments:
-        """Resolve the judgments of `read_qrels`."""
+        """Order the judgments of `read_qrels` by query."""
         runs = stretches(qrels["query_id"])
         queries = runs["value"].unique(maintain_order=True)
         code = codes(runs, queries)
         # From here on a query is its place.
-        placed = place(qrels.with_columns(query_id=code), None, level)
-        rows = resolve(placed)
+        rows = place(qrels.with_columns(query_id=code), None, level)
         if not rows["query_id"].is_sorted():
             rows = rows.sort("query_id")
         n = len(queries)
-        n_placed = np.bincount(placed["query_id"].to_numpy(), minlength=n)
         lengths = np.bincount(rows["query_id"].to_numpy(), minlength=n)
         return cls(
             queries=queries,
             # Judgments of documents say nothing about chunks: such a query has none.
-            n_qrels=n_placed if level == "chunk" else np.bincount(code, minlength=n),
-            n_placed=n_placed,
-            rows=rows.select("grade", "source", doc="target"),
+            n_qrels=lengths if level == "chunk" else np.bincount(code, minlength=n),
+            rows=rows.select("target", "grade", "source"),
             lengths=lengths,
             begins=np.cumsum(lengths) - lengths,
         )
@@ -121,7 +116,12 @@ class Judgments:
         return found.cast(pl.Int64).fill_null(-1).to_numpy()
 
     def at(self, places: Ints, first_group: int) -> pl.DataFrame:
-        """`group`, `doc`, `grade`, `source` of the queries at `places`, numbered from a group."""
+        """The effective grades of the queries at `places`.
+
+        Returns:
+            `group`, the number of the query counted from a group, ascending; `doc`, `grade`,
+            `source`.
+        """
         lengths, begins = _at(self.lengths, places), _at(self.begins, places)
         ends = np.cumsum(lengths)
         group = np.arange(first_group, first_group + len(places), dtype=np.uint32)
@@ -130,7 +130,10 @@ class Judgments:
         else:
             offsets = np.repeat(begins - ends + lengths, lengths)
             rows = self.rows[offsets + np.arange(len(offsets))]
-        return rows.with_columns(group=np.repeat(group, lengths))
+        effective = resolve(rows.with_columns(query_id=np.repeat(group, lengths)))
+        if not effective["query_id"].is_sorted():
+            effective = effective.sort("query_id")
+        return effective.select("grade", "source", group="query_id", doc="target")
 
 
 def _at(counts: Ints, places: Ints) -> Ints:
@@ -184,7 +187,7 @@ def facts_of_queries(
     results = {
         "query_id": pl.concat(queries),
         "n_qrels": _at(judged.n_qrels, place),
-        "n_placed": _at(judged.n_placed, place),
+        "n_placed": _at(judged.lengths, place),
     }
     return complete(pl.DataFrame(results), pl.concat(facts), columns)
 

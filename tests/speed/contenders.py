@@ -27,13 +27,15 @@ Scored = Callable[[], Means]
 """Values are there; means of them on demand."""
 
 
-def crucible(folder: Path, run: str = "run.parquet", **options: str) -> Callable[[], Scored]:
+def crucible(
+    folder: Path, run: str = "run.parquet", qrels: str = "qrels.parquet", **options: str
+) -> Callable[[], Scored]:
     from crucible_batch.metrics.retrieval_scores import retrieval_scores
 
     def score() -> Scored:
         scores = retrieval_scores(
             pl.scan_parquet(folder / run),
-            pl.scan_parquet(folder / "qrels.parquet"),
+            pl.scan_parquet(folder / qrels),
             NAMES,
             trec_compat=True,
             **options,
@@ -41,6 +43,11 @@ def crucible(folder: Path, run: str = "run.parquet", **options: str) -> Callable
         return lambda: dict(scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
 
     return score
+
+
+def crucible_lz4(folder: Path) -> Callable[[], Scored]:
+    """Two thirds larger than zstd and quicker to read: the fastest of its own formats."""
+    return crucible(folder, "run-lz4.parquet", "qrels-lz4.parquet")
 
 
 def crucible_rank(folder: Path) -> Callable[[], Scored]:
@@ -164,6 +171,7 @@ CONTENDERS = {
     f.__name__: f
     for f in (
         crucible,
+        crucible_lz4,
         crucible_rank,
         crucible_shuffled,
         pytrec_eval_pickle,

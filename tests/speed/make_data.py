@@ -71,8 +71,9 @@ def write(folder: Path, queries: int, depth: int, judged: int = 20, seed: int = 
     rng = np.random.default_rng(seed)
     run = make_run(queries, depth, rng)
     qrels = make_qrels(run, judged, rng)
-    run.write_parquet(folder / "run.parquet")
-    qrels.write_parquet(folder / "qrels.parquet")
+    for codec, suffix in (("zstd", ""), ("lz4", "-lz4")):
+        run.write_parquet(folder / f"run{suffix}.parquet", compression=codec)
+        qrels.write_parquet(folder / f"qrels{suffix}.parquet", compression=codec)
     run.sample(fraction=1, shuffle=True, seed=seed).write_parquet(folder / "shuffled.parquet")
     (folder / "run.pickle").write_bytes(pickle.dumps(nested(run, "score"), protocol=5))
     (folder / "qrels.pickle").write_bytes(pickle.dumps(nested(qrels, "grade"), protocol=5))
