@@ -212,7 +212,7 @@ def check_values(column: pl.Series, field: Field, name: str) -> None:
     faults = {}
     if not field.nullable and column.has_nulls():
         faults["must not be null"] = column.is_null()
-    if column.dtype.is_float():
+    if column.dtype.is_float() and not column.is_finite().all():
         faults["must be a finite number"] = ~column.is_finite().fill_null(value=True)
     if field.role == "integer" and not column.dtype.is_integer():
         number = column.cast(pl.Float64)

@@ -74,8 +74,9 @@ def retrieval_scores(
     with ThreadPoolExecutor(1) as beside:
         judged = beside.submit(lambda: Judgments.of(read_qrels(qrels), level))
         rows = ranked.read()
+        batches = list(in_batches(rows))
     frame = facts_of_queries(
-        in_batches(rows),
+        batches,
         judged.result(),
         relevant_at=relevant_at,
         columns={"n_dropped", "n_retrieved", *columns_read(asked)},
