@@ -98,7 +98,20 @@ def ranking_frame(
 
 
 def stretches(ids: pl.Series) -> pl.DataFrame:
-    """Runs of equal ids: `value` and `len`. Rows of a query usually stand together."""
+    """Stretches of equal ids: `value` and `len`. Rows of a query usually stand together."""
+    part = -(-len(ids) // pl.thread_pool_size())
+    if part < BUCKET_ROWS:
+        return _stretches(ids)
+    starts = range(0, len(ids), part)
+    with ThreadPoolExecutor(len(starts)) as pool:
+        runs = pl.concat(pool.map(lambda start: _stretches(ids[start : start + part]), starts))
+    # A stretch that was cut stands there in two rows.
+    begins = np.flatnonzero((runs["value"] != runs["value"].shift()).fill_null(value=True))
+    lengths = np.add.reduceat(runs["len"].to_numpy(), begins, dtype=np.uint32)
+    return pl.DataFrame({"len": lengths, "value": runs["value"].gather(begins)})
+
+
+def _stretches(ids: pl.Series) -> pl.DataFrame:
     return ids.rle().struct.unnest()
 
 

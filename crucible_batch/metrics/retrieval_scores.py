@@ -72,20 +72,20 @@ def retrieval_scores(
 
     ranked = RunRows.open(run, level, order, duplicates, ignore_identical_ids=ignore_identical_ids)
     with ThreadPoolExecutor(1) as beside:
-        judged = beside.submit(lambda: Judgments.of(read_qrels(qrels), level))
+        judgments = beside.submit(lambda: Judgments.of(read_qrels(qrels), level))
         rows = ranked.read()
         batches = list(in_batches(rows))
     frame = facts_of_queries(
         batches,
-        judged.result(),
+        judgments.result(),
         relevant_at=relevant_at,
         columns={"n_dropped", "n_retrieved", *columns_read(asked)},
     )
     if duplicates == "refuse" and frame["n_dropped"].sum():
         refuse_repeats(rows)
     _warn_of_strangers(frame)
-    if trec_compat:
-        frame = frame.filter(pl.col("n_qrels") > 0)
+    if trec_compat and not (judged := frame["n_qrels"] > 0).all():
+        frame = frame.filter(judged)
     scores = score({"ranking": frame}, asked, ["query_id"])
     if trec_compat:
         scores = scores.with_columns(
@@ -123,10 +123,9 @@ def _check_option(name: str, value: str, allowed: Sequence[str]) -> None:
 
 def _warn_of_strangers(frame: pl.DataFrame) -> None:
     """Say that no query is both ranked and judged: ids that differ look like a run of zeros."""
-    ranked, judged = (frame.filter(pl.col(n) > 0)["query_id"] for n in ("n_retrieved", "n_qrels"))
-    if len(ranked) and len(judged) and not ranked.is_in(judged.implode()).any():
+    ranked, judged = frame["n_retrieved"] > 0, frame["n_qrels"] > 0
+    if ranked.any() and judged.any() and not (ranked & judged).any():
         log.warning(
             "run and qrels share no query_id (run has %r, qrels has %r): all queries score 0",
-            ranked[0],
-            judged[0],
+            *(frame["query_id"].filter(which)[0] for which in (ranked, judged)),
         )

@@ -133,11 +133,10 @@ def _columns(
     # Lazily, so that expressions which several metrics share are computed once.
     # The key stands beside them, so that a constant has a value for every result.
     values = frame.lazy().select(*key, *(m.expr.cast(pl.Float64).alias(m.name) for m in metrics))
-    wide = values.collect(engine="in-memory")
     # Metrics share their null rules, and each set of rules is tried once.
     rules = {id(m.nulls): m.nulls for m in metrics}
     reasons = frame.lazy().select(*key, *(_code(n).alias(str(name)) for name, n in rules.items()))
-    codes = reasons.collect(engine="in-memory")
+    wide, codes = pl.collect_all([values, reasons], engine="in-memory")
     if order is not None:
         wide, codes = wide[order], codes[order]
     return [

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from crucible_batch.errors import ContractError, UnknownNameError, UsageError
+from crucible_batch.metrics.ranking_frame import stretches
 from crucible_batch.metrics.retrieval_scores import retrieval_scores
 
 RUN = pl.DataFrame(
@@ -375,3 +376,15 @@ def test_a_cut_off_beyond_what_a_column_holds_is_refused_and_not_taken_for_zero(
     assert largest["value"].to_list() == [1.0, 1e-9]
     with pytest.raises(UsageError, match="k must be <= 1,000,000,000"):
         retrieval_scores(run, judged, [f"ndcg@{10**22}"])
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
+def test_stretches_are_the_same_however_many_threads_look(monkeypatch, n_threads):
+    monkeypatch.setattr("crucible_batch.metrics.ranking_frame.BUCKET_ROWS", 1)
+    monkeypatch.setattr("polars.thread_pool_size", lambda: n_threads)
+    ids = pl.Series(["a", "a", "a", "b", "b", "a", "c", "c", "c", "c", "c", "d"])
+    assert stretches(ids).to_dict(as_series=False) == {
+        "len": [3, 2, 1, 5, 1],
+        "value": ["a", "b", "a", "c", "d"],
+    }
+    assert stretches(ids[:0]).height == 0
