@@ -59,3 +59,11 @@ def judge_server() -> Iterator[JudgeServer]:
     with HTTPServer(threaded=True) as server:
         yield JudgeServer(server)
         server.check_assertions()
+
+
+@pytest.fixture(scope="session")
+def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store that `crucible demo` makes, once for every test that only reads it."""
+    from crucible_batch.assemble.demo import run_demo
+
+    return run_demo(tmp_path_factory.mktemp("demo") / "store").root

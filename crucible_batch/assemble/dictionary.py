@@ -18,11 +18,13 @@ STORED = {
     Storage.BULK: "lake, unique by subject and part",
     Storage.MART: "mart, one file per subject",
     Storage.FOLD: "view over event rows",
+    Storage.VIEW: "wide view",
 }
 ROLES = {
     Role.INPUT: "Inputs",
     Role.TRAIL: "Append-only trails",
     Role.OUTPUT: "Outputs",
+    Role.VIEW: "Wide views",
 }
 
 
@@ -40,12 +42,17 @@ def allowed(column: Column) -> str:
     return f"at least {column.low:g}" if column.low is not None else ""
 
 
+def kept(table: Table) -> str:
+    """How the store keeps a table, and what a view reads."""
+    return STORED[table.storage] + (f" of {', '.join(table.over)}" if table.over else "")
+
+
 def describe(table: Table) -> str:
     """The contract of one table as text for a terminal."""
     lines = [
         f"{table.name}: {table.description}",
         f"key: {', '.join(table.key)}",
-        f"kept: {STORED[table.storage]}; contract version {table.version}",
+        f"kept: {kept(table)}; contract version {table.version}",
         "",
     ]
     width = max(len(name) for name in table.names)
@@ -81,6 +88,7 @@ def to_dict(table: Table) -> dict[str, Any]:
         "version": table.version,
         "role": table.role.value,
         "storage": table.storage.value,
+        "over": list(table.over),
         "key": list(table.key),
         "columns": [
             {
@@ -109,6 +117,11 @@ def data_dictionary() -> str:
         "",
         "`?` marks columns that may be null: null is *not measured* or *not known*, zero is "
         "*measured, and zero*. *Filled* columns may be left out of an input.",
+        "",
+        "Every description here is also a comment on its view or column: `duckdb_views()` and "
+        "`duckdb_columns()` of `catalog.duckdb` show them, and so does `views.sql`. The wide views "
+        "hold the headline metrics; `result_metrics` has a column, and `run_metrics` a row, for "
+        "each of the others.",
     ]
     for role, title in ROLES.items():
         lines += ["", f"## {title}"]
@@ -124,7 +137,7 @@ def _markdown(table: Table) -> list[str]:
         "",
         table.description,
         "",
-        f"Key: {', '.join(f'`{name}`' for name in table.key)}. Kept: {STORED[table.storage]}.",
+        f"Key: {', '.join(f'`{name}`' for name in table.key)}. Kept: {kept(table)}.",
         "",
         "| column | type | allowed | meaning |",
         "|---|---|---|---|",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crucible_batch.contracts import corpus, golden, outputs, qrels, runs, trails, watch
+from crucible_batch.contracts import corpus, golden, outputs, qrels, runs, trails, views, watch
 from crucible_batch.contracts.table import Column, Kind, Role, Rule, Storage, Table
 from crucible_batch.errors import UnknownNameError
 
@@ -14,6 +14,7 @@ ALL: tuple[Table, ...] = (
     *trails.TABLES,
     *outputs.TABLES,
     *watch.TABLES,
+    *views.TABLES,
 )
 """Every table, in the order of the handbook."""
 

@@ -50,6 +50,7 @@ RESULT_METRICS = Table(
     description="One row per result for people; a column per first-party metric is added.",
     key=("workspace_id", "evaluation_id", "run_id", "item_id", "sample_index"),
     storage=Storage.MART,
+    grows=True,
     role=Role.OUTPUT,
     subject="run_id",
     columns=(

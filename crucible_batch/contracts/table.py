@@ -66,6 +66,7 @@ class Storage(StrEnum):
     BULK = "bulk"  # lake rows, unique by (table, subject, part) through `commits`
     MART = "mart"  # derived: one file per subject, replaced atomically
     FOLD = "fold"  # a view over event rows, never a file
+    VIEW = "view"  # a wide view over other tables for people, never a file
 
 
 class Role(StrEnum):
@@ -74,6 +75,7 @@ class Role(StrEnum):
     INPUT = "input"
     TRAIL = "trail"
     OUTPUT = "output"
+    VIEW = "view"
 
 
 _UNSET = object()
@@ -157,6 +159,8 @@ class Table:
         key: Columns that are unique together, `workspace_id` first; null parts count as equal.
         subject: The column that names the one run or corpus version a bulk file or mart is about.
         version: Contract version; a mart of another version is rebuilt.
+        over: The tables that a fold or a view reads.
+        grows: Files may hold more columns than the contract: one per first-party metric.
     """
 
     name: str
@@ -168,6 +172,8 @@ class Table:
     rules: tuple[Rule, ...] = ()
     subject: str | None = None
     version: int = 1
+    over: tuple[str, ...] = ()
+    grows: bool = False
 
     @property
     def schema(self) -> dict[str, pl.DataType]:

@@ -68,6 +68,19 @@ ERROR_CLASSES = (
     "incomplete",
     "hallucination",
 )
+RESULT_STATES = ("answered", "abstained", "no_answer", "errored", "no_result")
+HEADLINE = (
+    "accuracy",
+    "groundedness",
+    "citation_precision",
+    "citation_recall",
+    "retrieval_hit_rate",
+    "recall_at_10",
+    "ndcg_at_10",
+    "mean_truthfulness",
+)
+"""The metrics that declare themselves headline, in the order they are shown to people."""
+
 TRUTHFULNESS_LABELS = ("perfect", "acceptable", "missing", "incorrect")
 
 RULE_KINDS = (

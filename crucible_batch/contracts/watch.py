@@ -141,6 +141,7 @@ ALERTS = Table(
     description="Current state of every alert, folded from alert_events.",
     key=("workspace_id", "fingerprint"),
     storage=Storage.FOLD,
+    over=("alert_events",),
     role=Role.OUTPUT,
     columns=(
         WORKSPACE,

@@ -13,6 +13,7 @@ import polars as pl
 
 from crucible_batch.contracts import Storage, Table
 from crucible_batch.errors import UnknownNameError, UsageError
+from crucible_batch.store.catalog import comments
 from crucible_batch.store.quoting import Names, fill, literal_glob
 from crucible_batch.store.snapshot import Snapshot
 
@@ -22,11 +23,9 @@ _EXPLAIN = re.compile(
 )
 _READING = re.compile(rf"{_BLANK}\(*(?:select|from|with|pivot|unpivot)\b", re.I | re.S)
 _CATALOGUE = re.compile(
-    r"\b(?:show|information_schema|duckdb_\w+|pragma_\w+|sqlite_master)\b", re.I
+    r"\b(?:show|information_schema|duckdb_\w+|pragma_\w+|sqlite_master)\b|\bdescribe[\s;]*$", re.I
 )
-FOLDED = {"alerts": "alert_events"}
-"""Folds, and the table each is a view over."""
-
+_COMMENTS = re.compile(r"\bduckdb_(?:views|columns)\b", re.I)
 _REFUSED = "only statements that read are allowed here: SELECT, FROM, WITH, DESCRIBE, SHOW, EXPLAIN"
 
 
@@ -60,7 +59,7 @@ def run(query: str, snapshot: Snapshot) -> pl.DataFrame:
 
 
 def fold(name: str, snapshot: Snapshot) -> pl.DataFrame:
-    """Return a table that is a view over event rows, as of a snapshot."""
+    """Return a table that is a view over other tables, as of a snapshot."""
     table = snapshot.tables[name]
     with TemporaryDirectory() as spill, _connect(name, snapshot, Path(spill)) as connection:
         rows: pl.DataFrame = connection.table(name).pl()
@@ -103,37 +102,44 @@ def check_reads_only(query: str) -> None:
 def _connect(query: str, snapshot: Snapshot, spill: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     root = snapshot.layout.root
     with snapshot.engine.connect(spill) as connection:
-        for view in _views(query, snapshot):
-            connection.execute(view)
+        for table in _named(query, snapshot):
+            _make_view(table, snapshot, connection)
+            if _COMMENTS.search(query):
+                connection.execute(comments(table))
         connection.execute(fill("sandbox", directories=[f"{root}/", f"{literal_glob(root)}/"]))
         yield connection
 
 
-def _views(query: str, snapshot: Snapshot) -> list[str]:
-    """Views of the tables the query names: a view costs a look at every file of its table."""
+def _named(query: str, snapshot: Snapshot) -> list[Table]:
+    """Tables the query names, with those they read: a view costs a look at every file."""
     words = set(re.findall(r"\w+", query.lower()))
-    words |= {FOLDED[name] for name in words & FOLDED.keys()}
     every = bool(_CATALOGUE.search(query))
-    return [
-        view
-        for table in snapshot.tables.values()
-        if every or table.name in words
-        for view in _view(table, snapshot)
-    ]
+    tables = list(snapshot.tables.values())
+    wanted = {table.name for table in tables if every or table.name in words}
+    while (
+        more := {name for table in tables if table.name in wanted for name in table.over} - wanted
+    ):
+        wanted |= more
+    return [table for table in tables if table.name in wanted]
 
 
-def _view(table: Table, snapshot: Snapshot) -> list[str]:
+def _make_view(table: Table, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection) -> None:
+    """Make a table a view; one of a later version of the package has no file yet, and no row."""
     name = Names((table.name,))
+    if table.storage in {Storage.FOLD, Storage.VIEW}:
+        template = f"fold_{table.name}" if table.storage is Storage.FOLD else table.name
+        connection.execute(fill(template, view=name))
+    elif files := _files(table, snapshot):
+        template = "files_bulk" if table.storage is Storage.BULK else "files_event"
+        connection.execute(fill(template, view=name, sources=files))
+    else:
+        connection.register(table.name, table.empty())
+
+
+def _files(table: Table, snapshot: Snapshot) -> list[Path]:
     if table.storage is Storage.MART:
-        files = sorted(snapshot.layout.marts(table.name).glob("*.parquet"))
-        return [fill("files_event", view=name, sources=files)] if files else []
-    if table.storage is Storage.FOLD:
-        there = snapshot.commits_with(FOLDED[table.name])
-        return [fill(f"fold_{table.name}", view=name)] if there else []
-    template = {Storage.EVENT: "files_event", Storage.BULK: "files_bulk"}.get(table.storage)
-    if template is None or not snapshot.commits_with(table.name):
-        return []
-    return [fill(template, view=name, sources=list(snapshot.paths(table.name)))]
+        return sorted(snapshot.layout.marts(table.name).glob("*.parquet"))
+    return list(snapshot.paths(table.name))
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

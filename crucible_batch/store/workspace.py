@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 
-import duckdb
 import polars as pl
 
 from crucible_batch.contracts import Storage, Table
@@ -24,8 +22,6 @@ from crucible_batch.store.redaction import Redaction
 from crucible_batch.store.small_files import SmallFiles
 from crucible_batch.store.snapshot import Snapshot
 from crucible_batch.store.staging import BulkFile, StagingArea, stage_pieces
-
-LOG = logging.getLogger(__name__)
 
 
 class Workspace:
@@ -152,7 +148,7 @@ class Workspace:
         table = self._table(name)
         if table.storage is Storage.MART:
             return marts.scan(self.layout, table)
-        if table.storage is Storage.FOLD:
+        if table.storage in {Storage.FOLD, Storage.VIEW}:
             return sandbox.fold(name, self.snapshot(pin)).lazy()
         return self.snapshot(pin).read(name)
 
@@ -241,8 +237,10 @@ class Workspace:
         )
 
     def publish_marts(self, staged: StagedMarts) -> None:
-        """Rename staged mart files into place."""
+        """Rename staged mart files into place; views of marts that grow follow them."""
         marts.publish(staged, self.layout, self.staging)
+        if catalog.may_grow(staged.paths, self.tables):
+            catalog.refresh_quietly(self.layout, self.tables)
 
     def discard_marts(self, staged: StagedMarts) -> None:
         """Remove staged mart files that will not be published."""
@@ -276,23 +274,13 @@ class Workspace:
 
     def refresh_catalog(self) -> bool:
         """Rebuild `catalog.duckdb` and `views.sql` if tables or place changed; say if so."""
-        if catalog.is_current(self.layout, self.tables):
-            return False
-        for table in self.tables.values():
-            if table.storage is Storage.MART and not self.layout.marts(table.name).is_dir():
-                marts.write_empty(self.layout, table)
-        catalog.rebuild(self.layout, self.tables)
-        return True
+        return catalog.refresh(self.layout, self.tables)
 
     def _look_after_catalog(self) -> None:
         """Once per process; a commit does not fail because something derived cannot be rebuilt."""
-        if self._catalog_seen:
-            return
-        self._catalog_seen = True
-        try:
-            self.refresh_catalog()
-        except (OSError, duckdb.Error) as error:
-            LOG.warning("the catalogue of %s could not be rebuilt: %s", self.name, error)
+        if not self._catalog_seen:
+            self._catalog_seen = True
+            catalog.refresh_quietly(self.layout, self.tables)
 
     def _table(self, name: str) -> Table:
         if name not in self.tables:

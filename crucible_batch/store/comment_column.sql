@@ -1,0 +1,1 @@
+COMMENT ON COLUMN $view.$column IS $text;
