@@ -28,6 +28,7 @@ from crucible_batch.cli import (
     qrels,
     redact,
     score,
+    sql,
     store,
 )
 from crucible_batch.cli.options import folder
@@ -95,7 +96,7 @@ app.add_typer(drift.app, name="drift")
 app.add_typer(anchors.app, name="anchors")
 app.add_typer(alerts.app, name="alerts")
 app.command("nightly")(nightly.nightly)
-app.command("sql")(store.sql)
+app.command("sql")(sql.sql)
 app.command("metrics")(score.metrics)
 app.command("schema")(contract.schema)
 app.command("docs")(contract.docs)

@@ -26,9 +26,24 @@ def emit(text: str) -> None:
     """
     encoding = sys.stdout.encoding or "utf-8"
     shown = text.encode(encoding, errors="backslashreplace").decode(encoding)
-    try:
+    with _to_a_reader():
         sys.stdout.write(shown + "\n")
         sys.stdout.flush()
+
+
+def emit_bytes(content: bytes) -> None:
+    """Write bytes to stdout as they are; ends as `emit` does."""
+    with _to_a_reader():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _to_a_reader() -> Iterator[None]:
+    """End the command when nobody reads on."""
+    try:
+        yield
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(BROKEN_PIPE) from None
@@ -43,7 +58,12 @@ def terminal_width() -> int | None:
 
 def emit_json(content: Any) -> None:
     """Print one object on one line; NaN and infinities, which JSON lacks, as their names."""
-    emit(json.dumps(_named(content), ensure_ascii=False, default=str, allow_nan=False))
+    emit(json_line(content))
+
+
+def json_line(content: Any) -> str:
+    """The content as JSON on one line; see `emit_json`."""
+    return json.dumps(_named(content), ensure_ascii=False, default=str, allow_nan=False)
 
 
 def _named(content: Any) -> Any:
@@ -58,35 +78,10 @@ def _named(content: Any) -> Any:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Lay rows out in columns; numbers are right-aligned, null is an em dash."""
-    cells = [[_cell(value) for value in row] for row in rows]
-    numeric = (
-        [
-            bool(cells) and all(_is_number(value) for value in column)
-            for column in zip(*[list(row) for row in rows], strict=True)
-        ]
-        if isinstance(rows, Sequence) and rows
-        else [False] * len(header)
-    )
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    lines = []
-    for line in (list(header), *cells):
-        parts = [
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(line, widths, numeric, strict=True)
-        ]
-        lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)
+    """Lay rows out in columns that fit the terminal; whole in a pipe. See `layout.fitted`."""
+    from crucible_batch.cli.layout import fitted
 
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "—"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _is_number(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return fitted(header, rows, terminal_width())
 
 
 @contextmanager

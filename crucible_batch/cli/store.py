@@ -1,25 +1,14 @@
-"""`crucible init`, `sql` and `doctor`."""
+"""`crucible init` and `doctor`."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from crucible_batch.cli.options import Json, Pin, Root, Workspace, folder, open_store
+from crucible_batch.cli.options import Json, Root, folder, open_store
 from crucible_batch.cli.output import emit, emit_json
-from crucible_batch.errors import CrucibleError, UsageError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from crucible_batch.store import Store
-
-
-LEAVE = ("\\q", "exit", "quit")
-"""Words that end the interactive prompt, as in other SQL shells."""
 
 
 def init(
@@ -41,82 +30,6 @@ def init(
     else:
         emit(f"made an empty store at {store.root}")
     emit(f"next: export CRUCIBLE_ROOT={store.root}; crucible load golden FILE")
-
-
-def sql(
-    query: Annotated[
-        str | None, typer.Argument(help="One SELECT; without it, an interactive prompt.")
-    ] = None,
-    pin: Pin = None,
-    root: Root = None,
-    workspace: Workspace = "default",
-    json: Json = False,
-) -> None:
-    """Ask DuckDB, with every table of the workspace as a view; nothing can be written."""
-    store = open_store(root)
-    if query is not None:
-        _answer(store, query, workspace, pin, json=json)
-        return
-    if not sys.stdin.isatty():
-        _answer(store, _piped(), workspace, pin, json=json)
-        return
-    _prompt(store, workspace, pin, json=json)
-
-
-def _piped() -> str:
-    """The statement on stdin.
-
-    Raises:
-        UsageError: It is no text.
-    """
-    try:
-        return sys.stdin.read()
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            "The statement is no text", problems=[str(error)], fix="write it in UTF-8."
-        ) from error
-
-
-def _answer(store: Store, query: str, workspace: str, pin: int | None, *, json: bool) -> None:
-    rows = store.sql(query, workspace=workspace, pin=pin)
-    if json:
-        for row in rows.iter_rows(named=True):
-            emit_json(row)
-    else:
-        emit(_plain(rows))
-
-
-def _plain(rows: pl.DataFrame) -> str:
-    from crucible_batch.cli.output import table
-
-    return table(rows.columns, rows.rows()) + f"\n({rows.height:,} rows)"
-
-
-def _prompt(store: Store, workspace: str, pin: int | None, *, json: bool) -> None:
-    """Read statements up to a semicolon until end of input."""
-    import readline  # noqa: F401 (line editing and history for input())
-
-    emit(f"One SELECT at a time, ended by a semicolon. {', '.join(LEAVE)} or Control-D leaves.")
-    lines: list[str] = []
-    while True:
-        try:
-            lines.append(input("   > " if lines else "sql> "))
-        except EOFError:
-            emit("")
-            return
-        except KeyboardInterrupt:
-            emit("")
-            lines = []
-            continue
-        if len(lines) == 1 and lines[0].strip().rstrip(";").lower() in LEAVE:
-            return
-        if not lines[-1].rstrip().endswith(";"):
-            continue
-        query, lines = "\n".join(lines), []
-        try:
-            _answer(store, query, workspace, pin, json=json)
-        except CrucibleError as error:
-            emit(f"error: {error}")
 
 
 def doctor(

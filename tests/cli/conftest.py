@@ -38,6 +38,7 @@ def crucible(
 ) -> Callable[..., Done]:
     """Run `crucible …` in a folder of its own; no command may show a traceback."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))  # not the developer's history
 
     def run(*words: str | Path) -> Done:
         capsys.readouterr()

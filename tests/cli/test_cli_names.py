@@ -101,15 +101,3 @@ def test_score_says_which_judgments_it_used(golden, crucible, file):
     assert "judgments: of all sources" in crucible("score", "r").out
     done = crucible("score", "r", "--qrel-source", "human", "--relevant-at", 3)
     assert "judgments: of people only, by document, relevant from grade 3" in done.out
-
-
-@pytest.mark.parametrize("word", ["\\q", "exit", "QUIT;"])
-def test_the_prompt_says_how_it_is_left_and_is_left_so(golden, crucible, monkeypatch, word):
-    typed = iter(["SELECT 1 AS one", ";", word])
-    monkeypatch.setattr("builtins.input", lambda _: next(typed))
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    done = crucible("sql")
-    assert done.code == 0
-    assert "\\q, exit, quit or Control-D leaves" in done.out
-    assert "(1 rows)" in done.out
-    assert next(typed, None) is None
