@@ -96,6 +96,7 @@ RESULT_METRICS = _view(
         description="status of the run when it was scored",
         allowed=v.RUN_STATUSES,
     ),
+    *_of(GOLDEN_ITEMS, "revision"),
     QUESTION,
     *_of(GOLDEN_ITEMS, "ground_truth", "answerable", "question_type", "shape", "popularity"),
     *_of(GOLDEN_ITEMS, "dynamism", "cluster_id", "tags"),

@@ -35,6 +35,7 @@ def run(query: str, snapshot: Snapshot) -> pl.DataFrame:
     Raises:
         UsageError: The statement is wrong, or would do more than read.
         UnknownNameError: It names a table that is not there.
+        KeyboardInterrupt: A person stopped it.
     """
     try:
         check_reads_only(query)
@@ -51,6 +52,10 @@ def run(query: str, snapshot: Snapshot) -> pl.DataFrame:
         ) from error
     except duckdb.Error as error:
         raise UsageError(f"DuckDB refuses the query: {error}") from error
+    except RuntimeError as error:  # DuckDB swallows Control-C and says this instead
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from error
+        raise
     except pl.exceptions.ComputeError as error:
         raise UsageError(
             f"A column of the result has a type that no table can hold: {error}",

@@ -29,6 +29,7 @@ SELECT
     runs.label,
     runs.golden_set,
     evaluated.status AS run_status,
+    item.revision,
     item.question,
     item.ground_truth,
     item.answerable,

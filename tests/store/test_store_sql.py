@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import threading
 
 import duckdb
 import pandas as pd
@@ -232,3 +234,11 @@ def test_plain_polars_pandas_and_duckdb_read_the_globs(filled):
     assert len(pl.read_parquet(f"{root}/lake/*/results.parquet")) == 2
     assert len(pl.read_parquet(f"{root}/marts/scores/*.parquet")) == 1
     assert pd.read_parquet(root / "marts" / "scores" / "r1.parquet")["value"].tolist() == [0.5]
+
+
+def test_control_c_stops_a_query_as_it_stops_a_program(filled):
+    stop = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    stop.start()
+    with pytest.raises(KeyboardInterrupt):
+        filled.sql("SELECT count(*) FROM range(100_000_000_000) a, range(100) b", "w")
+    stop.join()
