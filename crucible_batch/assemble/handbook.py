@@ -114,11 +114,7 @@ def handbook(topic: str | None) -> str:
     Raises:
         UnknownNameError: There is no such topic.
     """
-    pages = {
-        page.name.removesuffix(".md"): page.read_text(encoding="utf-8")
-        for page in files("crucible_batch").joinpath("docs").iterdir()
-        if page.name.endswith(".md")
-    }
+    pages = _pages()
     if topic is None:
         titles = [(name, _title(text)) for name, text in sorted(pages.items())]
         width = max(len(name) for name, _ in titles)
@@ -126,6 +122,19 @@ def handbook(topic: str | None) -> str:
     if topic not in pages:
         raise UnknownNameError("topic", topic, sorted(pages))
     return MARKER.sub(lambda m: m[0][len(m[1]) : -len(m[3])], pages[topic]).rstrip()
+
+
+def topics() -> tuple[str, ...]:
+    """The names of the topics, sorted."""
+    return tuple(sorted(_pages()))
+
+
+def _pages() -> dict[str, str]:
+    return {
+        page.name.removesuffix(".md"): page.read_text(encoding="utf-8")
+        for page in files("crucible_batch").joinpath("docs").iterdir()
+        if page.name.endswith(".md")
+    }
 
 
 def _title(page: str) -> str:

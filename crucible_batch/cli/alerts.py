@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from crucible_batch.cli.options import Author, Json, Root, Workspace, acting, open_store
-from crucible_batch.cli.output import emit, emit_json, progress, table
+from crucible_batch.cli.output import committed, emit, emit_json, progress, table, tell
 
 app = typer.Typer(
     name="alerts",
@@ -77,12 +77,14 @@ def ack(
     author: Author = None,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Say that somebody has an alert; nobody is told of it again before it ends."""
     from crucible_batch.assemble.alerts import acknowledge_alert
 
     done = acknowledge_alert(open_store(root), workspace, alert, author=acting(author), note=note)
-    emit(f"acknowledged (commit {done.seq})" if done.created else "nothing to do: somebody has it")
+    text = f"acknowledged (commit {done.seq})" if done.created else "nothing to do: somebody has it"
+    tell(text, {"alert": alert, **committed(done)}, json=json)
 
 
 @app.command()
@@ -98,6 +100,7 @@ def snooze(
     author: Author = None,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Tell nobody of an alert for a while; it goes on being watched."""
     from crucible_batch.assemble.alerts import snooze_alert
@@ -107,10 +110,11 @@ def snooze(
     done = snooze_alert(
         open_store(root), workspace, alert, until=end, author=acting(author), note=note
     )
+    text = "nothing to do: it is snoozed until then already"
     if done.created:
-        emit(f"snoozed until {end.isoformat()} (commit {done.seq})")
-    else:
-        emit("nothing to do: it is snoozed until then already")
+        text = f"snoozed until {end.isoformat()} (commit {done.seq})"
+    said = {"alert": alert, "snoozed_until": end.isoformat(), **committed(done)}
+    tell(text, said, json=json)
 
 
 @app.command()
@@ -170,14 +174,16 @@ def redeliver(
     author: Author = None,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Make notices due again, with all tries before them; `alerts deliver` then sends them."""
     from crucible_batch.assemble.deliver import redeliver as arm
 
     done = arm(open_store(root), workspace, author=acting(author), event=event, endpoint=endpoint)
     for event_id, name in done.deliveries:
-        emit(f"due again: {event_id} to {name}")
-    if not done.deliveries:
+        said = {"event_id": event_id, "endpoint": name}
+        tell(f"due again: {event_id} to {name}", said, json=json)
+    if not done.deliveries and not json:
         emit("nothing to do: nothing was given up")
 
 

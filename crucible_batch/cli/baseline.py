@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from crucible_batch.cli.options import Author, Json, Root, Workspace, acting, open_store
-from crucible_batch.cli.output import emit, emit_json, table
+from crucible_batch.cli.output import committed, emit, emit_json, table, tell
 
 app = typer.Typer(
     name="baseline",
@@ -25,6 +25,7 @@ def pin(
     author: Author = None,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Let a name stand for a run; earlier pins stay on record."""
     from crucible_batch.assemble.baselines import pin_baseline
@@ -32,10 +33,10 @@ def pin(
     done = pin_baseline(
         open_store(root), workspace, name, run, reason=reason, author=acting(author)
     )
+    text = f"nothing to do: pinned:{name} is {run} already"
     if done.created:
-        emit(f"pinned:{name} is {run} from now on (commit {done.seq})")
-    else:
-        emit(f"nothing to do: pinned:{name} is {run} already")
+        text = f"pinned:{name} is {run} from now on (commit {done.seq})"
+    tell(text, {"name": name, "run_id": run, **committed(done)}, json=json)
 
 
 @app.command("list")

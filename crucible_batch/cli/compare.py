@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crucible_batch.cli.options import Json, Pin, Root, Workspace, open_store
-from crucible_batch.cli.output import emit, emit_json, progress, terminal_width
+from crucible_batch.cli.output import emit, emit_json, progress, tell, terminal_width
 from crucible_batch.errors import UsageError
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def report(
     allow_golden_change: AllowGoldenChange = False,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Write the report of a run: one self-contained page, or Markdown, or JSON."""
     from crucible_batch.assemble.compare import CompareOptions
@@ -109,4 +110,5 @@ def report(
     store = open_store(root)
     with progress("report") as show:
         done = report_run(store, workspace, run, baseline=baseline, options=options, progress=show)
-    emit(f"wrote {write_report(done.report, output)}")
+    path = write_report(done.report, output)
+    tell(f"wrote {path}", {"path": str(path)}, json=json)

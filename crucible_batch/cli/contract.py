@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from crucible_batch.cli.options import Json
-from crucible_batch.cli.output import emit, emit_json
+from crucible_batch.cli.output import emit, emit_json, tell
 
 
 def schema(
@@ -45,15 +45,21 @@ def docs(
     check: Annotated[
         bool, typer.Option("--check", help="Fail if a generated doc of this checkout is stale.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Read the handbook, or keep the generated docs of a checkout true."""
-    from crucible_batch.assemble.handbook import generated, handbook
+    from crucible_batch.assemble.handbook import generated, handbook, topics
 
     if write or check:
         stale = generated(Path.cwd(), write=write)
+        did = "wrote" if write else "stale"
         for path in stale:
-            emit(f"{'wrote' if write else 'stale'}: {path}")
+            tell(f"{did}: {path}", {did: str(path)}, json=json)
         if check and stale:
             raise typer.Exit(4)
         return
-    emit(handbook(topic))
+    if not json:
+        emit(handbook(topic))
+        return
+    for name in topics() if topic is None else (topic,):
+        emit_json({"topic": name, "text": handbook(name)})

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crucible_batch.cli.nightly import show_gate, show_night
-from crucible_batch.cli.options import folder
-from crucible_batch.cli.output import emit, progress
+from crucible_batch.cli.options import Json, folder
+from crucible_batch.cli.output import emit, emit_json, progress
 
 if TYPE_CHECKING:
     from crucible_batch.assemble.demo import Demo
@@ -29,12 +29,23 @@ def demo(
             metavar="PATH",
         ),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Is run B better than run A? The whole nightly job on two real runs of an example."""
     from crucible_batch.assemble.demo import run_demo
 
     with progress("demo") as show:
         done = run_demo(root, progress=show)
+    if json:
+        emit_json({"root": str(done.root), **done.night.to_dict()})
+    else:
+        _show(done, root)
+    if done.night.exit_code:
+        raise typer.Exit(done.night.exit_code)
+
+
+def _show(done: Demo, root: Path | None) -> None:
+    """Print what came out, and what to try next."""
     show_night(done.night)
     folder = done.root / done.workspace
     emit(f"tables: {folder}/marts/*/*.parquet, {folder}/lake/*/*.parquet")
@@ -50,8 +61,6 @@ def demo(
         emit("\nThe store is a temporary folder (--root DIR keeps it elsewhere). Remove it with:")
         emit(f"  {shlex.join(['rm', '-r', str(done.root)])}")
     show_gate(night)
-    if night.exit_code:
-        raise typer.Exit(night.exit_code)
 
 
 def _where(done: Demo) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from crucible_batch.cli.options import Author, Json, Root, Workspace, acting, open_store
-from crucible_batch.cli.output import emit, emit_json, table
+from crucible_batch.cli.output import committed, emit, emit_json, table, tell
 
 TEXT_WIDTH = 60
 """Most characters of a question or an answer in a list."""
@@ -95,6 +95,7 @@ def correct(
     author: Author = None,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Say what the right answer would have been."""
     from crucible_batch.assemble.feedback import Corrected, correct_feedback
@@ -107,10 +108,10 @@ def correct(
         author=acting(author),
         note=note,
     )
+    text = "nothing to do: the last correction says the same"
     if done.created:
-        emit(f"corrected (commit {done.seq}); next: crucible feedback promote {feedback}")
-    else:
-        emit("nothing to do: the last correction says the same")
+        text = f"corrected (commit {done.seq}); next: crucible feedback promote {feedback}"
+    tell(text, {"feedback_id": feedback, **committed(done)}, json=json)
 
 
 @app.command()
@@ -151,12 +152,14 @@ def dismiss(
     author: Author = None,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Say that a failure needs no test."""
     from crucible_batch.assemble.feedback import dismiss_feedback
 
     done = dismiss_feedback(open_store(root), workspace, feedback, author=acting(author), note=note)
-    emit("dismissed" if done.created else "nothing to do: it is dismissed already")
+    text = "dismissed" if done.created else "nothing to do: it is dismissed already"
+    tell(text, {"feedback_id": feedback, **committed(done)}, json=json)
 
 
 @app.command()

@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from crucible_batch.cli import BROKEN_PIPE
 
 if TYPE_CHECKING:
     from crucible_batch.assemble.judge import Standing
+    from crucible_batch.store import Committed
 
 Progress = Callable[[str], None]
 
@@ -59,6 +60,19 @@ def terminal_width() -> int | None:
 def emit_json(content: Any) -> None:
     """Print one object on one line; NaN and infinities, which JSON lacks, as their names."""
     emit(json_line(content))
+
+
+def tell(text: str, said: Mapping[str, Any], *, json: bool) -> None:
+    """Print a sentence, or what it says as one JSON object."""
+    if json:
+        emit_json(said)
+    else:
+        emit(text)
+
+
+def committed(done: Committed) -> dict[str, Any]:
+    """Whether something was written, and the commit that holds it."""
+    return {"created": done.created, "commit": done.seq}
 
 
 def json_line(content: Any) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crucible_batch.cli.options import Author, Root, Workspace, acting, open_store
-from crucible_batch.cli.output import emit
+from crucible_batch.cli.options import Author, Json, Root, Workspace, acting, open_store
+from crucible_batch.cli.output import tell
+
+if TYPE_CHECKING:
+    from crucible_batch.assemble.overrides import Override
 
 app = typer.Typer(
     name="override",
@@ -41,6 +44,7 @@ def qrel(
     author: Author = None,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Let another grade count for one lane of a document or chunk."""
     where = {
@@ -49,9 +53,10 @@ def qrel(
         "source": source,
         "judge": judge,
     }
-    _override(
+    said = _override(
         workspace, "qrels", "grade", where, str(grade), author=author, reason=reason, root=root
     )
+    _show(said, json=json)
 
 
 @app.command()
@@ -79,6 +84,7 @@ def verdict(
     author: Author = None,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Let another verdict on an assertion count, or another word on its evidence."""
     column, new = _one(verdict=to, context_supported=context_supported)
@@ -90,7 +96,8 @@ def verdict(
         "judge": judge,
     }
     table = "assertion_verdicts"
-    _override(workspace, table, column, where, new, author=author, reason=reason, root=root)
+    said = _override(workspace, table, column, where, new, author=author, reason=reason, root=root)
+    _show(said, json=json)
 
 
 @app.command()
@@ -110,6 +117,7 @@ def claim(
     author: Author = None,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Let another word on a claim count: is it grounded, is it correct."""
     column, new = _one(grounded=grounded, correct=correct)
@@ -120,7 +128,9 @@ def claim(
         "claim_id": claim_id,
         "judge": judge,
     }
-    _override(workspace, "claims", column, where, new, author=author, reason=reason, root=root)
+    table = "claims"
+    said = _override(workspace, table, column, where, new, author=author, reason=reason, root=root)
+    _show(said, json=json)
 
 
 def _one(**values: str | None) -> tuple[str, str]:
@@ -143,10 +153,10 @@ def _override(
     author: str | None,
     reason: str,
     root: Path | None,
-) -> None:
+) -> Override:
     from crucible_batch.assemble.overrides import override_judgment
 
-    done = override_judgment(
+    return override_judgment(
         open_store(root),
         workspace,
         table,
@@ -156,8 +166,11 @@ def _override(
         author=acting(author),
         reason=reason,
     )
+
+
+def _show(done: Override, *, json: bool) -> None:
     what = f"{', '.join(map(str, done.target))}: {done.column}"
+    text = f"nothing to do: {what} is {done.new} already"
     if done.created:
-        emit(f"{what} {done.old} → {done.new} (commit {done.commit})")
-    else:
-        emit(f"nothing to do: {what} is {done.new} already")
+        text = f"{what} {done.old} → {done.new} (commit {done.commit})"
+    tell(text, vars(done), json=json)

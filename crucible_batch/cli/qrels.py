@@ -9,7 +9,7 @@ import typer
 
 from crucible_batch.cli import judge as judging
 from crucible_batch.cli.options import Author, Json, Pin, Root, Workspace, acting, open_store
-from crucible_batch.cli.output import emit, emit_json, progress, table
+from crucible_batch.cli.output import emit, emit_json, progress, table, tell
 
 if TYPE_CHECKING:
     from crucible_batch.assemble.qrels import QrelAppend
@@ -234,9 +234,11 @@ def export(
     pin: Pin = None,
     root: Root = None,
     workspace: Workspace = "default",
+    json: Json = False,
 ) -> None:
     """Write one effective grade per query and document, for other evaluators."""
     from crucible_batch.assemble.qrels_export import export_qrels
 
     count = export_qrels(open_store(root), workspace, output, source=source, format=format, pin=pin)
-    emit(f"wrote {count:,} judgment{'' if count == 1 else 's'} to {output}")
+    text = f"wrote {count:,} judgment{'' if count == 1 else 's'} to {output}"
+    tell(text, {"path": str(output), "n_judgments": count}, json=json)

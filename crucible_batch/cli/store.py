@@ -15,6 +15,7 @@ def init(
     root: Annotated[
         Path, typer.Argument(help="Folder of the new store.", parser=folder, metavar="ROOT")
     ],
+    json: Json = False,
 ) -> None:
     """Make an empty store with a commented crucible.toml."""
     from crucible_batch.settings.template import template
@@ -23,6 +24,9 @@ def init(
     there = (root / "crucible.toml").is_file()
     store = Store.create(root, settings_text=template())
     names = store.workspaces()
+    if json:
+        emit_json({"root": str(store.root), "created": not there, "workspaces": list(names)})
+        return
     if there:
         emit(f"{store.root} is already a store")
     elif names:
