@@ -39,10 +39,11 @@ def _run() -> None:
     from typer.main import get_command
 
     from crucible_batch.cli.app import app
+    from crucible_batch.cli.completing import words
     from crucible_batch.cli.outline import outline
     from crucible_batch.errors import CrucibleError
 
-    command = get_command(outline(app, sys.argv[1:]))
+    command = get_command(outline(app, [*sys.argv[1:], *words()]))
     gc.enable()
     try:
         command(prog_name="crucible")

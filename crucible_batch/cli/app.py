@@ -29,6 +29,7 @@ from crucible_batch.cli import (
     redact,
     score,
     sql,
+    start,
     store,
 )
 from crucible_batch.cli.options import folder
@@ -36,15 +37,13 @@ from crucible_batch.cli.options import folder
 app = typer.Typer(
     name="crucible",
     help="Is run B better than run A? Golden sets, scores, comparisons and drift over Parquet.",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
     context_settings={"max_content_width": 120},  # of the terminal's width; click stops at 80
 )
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def crucible(
     context: typer.Context,
     root: Annotated[
@@ -64,6 +63,8 @@ def crucible(
         context.with_resource(_variable("CRUCIBLE_ROOT", str(root)))
     if workspace is not None:
         context.with_resource(_variable("CRUCIBLE_WORKSPACE", workspace))
+    if context.invoked_subcommand is None:
+        start.start(context.get_help())
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from crucible_batch.cli.completing import runs
 from crucible_batch.cli.options import Author, Json, Root, Workspace, acting, open_store
 from crucible_batch.cli.output import committed, emit, emit_json, table, tell
 
@@ -20,7 +21,7 @@ app = typer.Typer(
 @app.command()
 def pin(
     name: Annotated[str, typer.Argument(help="The name; used as pinned:NAME.")],
-    run: Annotated[str, typer.Argument(help="Run it stands for from now on.")],
+    run: Annotated[str, typer.Argument(help="Run it stands for from now on.", autocompletion=runs)],
     reason: Annotated[str, typer.Option("--reason", help="Why this run.")],
     author: Author = None,
     root: Root = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crucible_batch.cli.completing import runs
 from crucible_batch.cli.options import Json, Pin, Root, Workspace, open_store
 from crucible_batch.cli.output import emit, emit_json, progress, tell, terminal_width
 from crucible_batch.errors import UsageError
@@ -24,8 +25,8 @@ AllowGoldenChange = Annotated[
 
 
 def compare(
-    baseline: Annotated[str, typer.Argument(help="Run compared with.")],
-    candidate: Annotated[str, typer.Argument(help="Run compared.")],
+    baseline: Annotated[str, typer.Argument(help="Run compared with.", autocompletion=runs)],
+    candidate: Annotated[str, typer.Argument(help="Run compared.", autocompletion=runs)],
     slice_by: Annotated[
         str | None,
         typer.Option(
@@ -88,12 +89,12 @@ def show_comparison(done: Comparison, slice_by: str | None = None) -> None:
 
 
 def report(
-    run: Annotated[str, typer.Argument(help="Id of the run.")],
+    run: Annotated[str, typer.Argument(help="Id of the run.", autocompletion=runs)],
     output: Annotated[
         Path, typer.Option("-o", "--output", help="File to write: .html, .md or .json.")
     ],
     baseline: Annotated[
-        str | None, typer.Option("--baseline", help="Run it is compared with.")
+        str | None, typer.Option("--baseline", help="Run it is compared with.", autocompletion=runs)
     ] = None,
     judge: Judge = None,
     allow_golden_change: AllowGoldenChange = False,

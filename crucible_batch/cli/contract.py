@@ -7,13 +7,18 @@ from typing import Annotated
 
 import typer
 
+from crucible_batch.cli.completing import tables
+from crucible_batch.cli.completing import topics as topics_starting
 from crucible_batch.cli.options import Json
 from crucible_batch.cli.output import emit, emit_json, tell
 
 
 def schema(
     name: Annotated[
-        str | None, typer.Argument(metavar="[TABLE]", help="A table; without it, all of them.")
+        str | None,
+        typer.Argument(
+            metavar="[TABLE]", help="A table; without it, all of them.", autocompletion=tables
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -37,7 +42,10 @@ def schema(
 
 def docs(
     topic: Annotated[
-        str | None, typer.Argument(help="A topic of the handbook; without it, the list.")
+        str | None,
+        typer.Argument(
+            help="A topic of the handbook; without it, the list.", autocompletion=topics_starting
+        ),
     ] = None,
     write: Annotated[
         bool, typer.Option("--write", help="Write the generated docs of this checkout again.")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from crucible_batch.cli.completing import runs
 from crucible_batch.cli.options import Author, Json, Root, Workspace, acting, open_store
 from crucible_batch.cli.output import committed, emit, emit_json, table, tell
 
@@ -28,7 +29,8 @@ Feedback = Annotated[
 @app.command("list")
 def list_(
     run: Annotated[
-        str | None, typer.Option("--run", help="Only of this run.", show_default=False)
+        str | None,
+        typer.Option("--run", help="Only of this run.", show_default=False, autocompletion=runs),
     ] = None,
     status: Annotated[
         str | None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from crucible_batch.cli.completing import runs
 from crucible_batch.cli.options import Json, Root, Workspace, open_store
 from crucible_batch.cli.output import emit, emit_json, progress
 from crucible_batch.errors import UsageError
@@ -18,13 +19,17 @@ app = typer.Typer(
 )
 
 Candidate = Annotated[
-    str | None, typer.Option("--candidate", help="Run that is judged.", show_default=False)
+    str | None,
+    typer.Option(
+        "--candidate", help="Run that is judged.", show_default=False, autocompletion=runs
+    ),
 ]
 Baseline = Annotated[
     str | None,
     typer.Option(
         "--baseline",
         help="Run it is held against: a run id, pinned:NAME or latest-succeeded.",
+        autocompletion=runs,
         show_default=False,
     ),
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crucible_batch.cli.completing import runs
 from crucible_batch.cli.options import Json, Root, Workspace, open_store
 from crucible_batch.cli.output import calls_bar, emit, emit_json
 
@@ -19,7 +20,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Runs = Annotated[list[str], typer.Argument(help="Ids of the runs.", metavar="RUN...")]
+Runs = Annotated[
+    list[str], typer.Argument(help="Ids of the runs.", metavar="RUN...", autocompletion=runs)
+]
 JudgeName = Annotated[
     str | None,
     typer.Option(

@@ -21,14 +21,12 @@ def outline(app: typer.Typer, words: Collection[str]) -> typer.Typer:
     light = typer.Typer(
         name=info.name,
         help=info.help,
-        no_args_is_help=info.no_args_is_help,
         rich_markup_mode=app.rich_markup_mode,
         pretty_exceptions_enable=app.pretty_exceptions_enable,
-        add_completion=False,
         context_settings=info.context_settings,
     )
     if callback is not None and callback.callback is not None:
-        light.callback()(callback.callback)
+        light.callback(invoke_without_command=callback.invoke_without_command)(callback.callback)
     for command in app.registered_commands:
         if command.name in words:
             light.registered_commands.append(command)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crucible_batch.cli.completing import runs
 from crucible_batch.cli.options import Author, Json, Root, Workspace, acting, open_store
 from crucible_batch.cli.output import tell
 
@@ -26,7 +27,7 @@ Judge = Annotated[
     typer.Option("--judge", help="Whose judgment, where several judged.", show_default=False),
 ]
 Sample = Annotated[int, typer.Option("--sample", help="Sample of the item, from 0.")]
-Run = Annotated[str, typer.Argument(help="Run.")]
+Run = Annotated[str, typer.Argument(help="Run.", autocompletion=runs)]
 Item = Annotated[str, typer.Argument(help="Golden item.")]
 
 

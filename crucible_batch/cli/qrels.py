@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crucible_batch.cli import judge as judging
+from crucible_batch.cli.completing import runs
 from crucible_batch.cli.options import Author, Json, Pin, Root, Workspace, acting, open_store
 from crucible_batch.cli.output import emit, emit_json, progress, table, tell
 
@@ -189,7 +190,12 @@ def agreement(
     ] = "human",
     run: Annotated[
         list[str] | None,
-        typer.Option("--run", help="With --verdicts: only these runs.", show_default=False),
+        typer.Option(
+            "--run",
+            help="With --verdicts: only these runs.",
+            show_default=False,
+            autocompletion=runs,
+        ),
     ] = None,
     pin: Pin = None,
     root: Root = None,

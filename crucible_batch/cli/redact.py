@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from crucible_batch.cli.completing import runs
 from crucible_batch.cli.options import Author, Json, Root, Workspace, acting, open_store
 from crucible_batch.cli.output import emit, emit_json, table
 
@@ -22,7 +23,12 @@ def redact(
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option("--run", help="Run whose results lose their texts.", show_default=False),
+        typer.Option(
+            "--run",
+            help="Run whose results lose their texts.",
+            show_default=False,
+            autocompletion=runs,
+        ),
     ] = None,
     sample: Annotated[
         int | None,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crucible_batch.cli import completing
+from crucible_batch.cli.completing import runs
 from crucible_batch.cli.options import Json, Pin, Root, Workspace, open_store
 from crucible_batch.cli.output import emit, emit_json, progress, table
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def score(
-    run: Annotated[str, typer.Argument(help="Id of the run.")],
+    run: Annotated[str, typer.Argument(help="Id of the run.", autocompletion=runs)],
     qrel_source: Annotated[
         str, typer.Option("--qrel-source", help="human, llm or resolved (the strongest wins).")
     ] = "resolved",
@@ -77,7 +79,12 @@ def _show(done: Evaluation) -> None:
 
 def metrics(
     name: Annotated[
-        str | None, typer.Argument(metavar="[METRIC]", help="A metric; without it, all of them.")
+        str | None,
+        typer.Argument(
+            metavar="[METRIC]",
+            help="A metric; without it, all of them.",
+            autocompletion=completing.metrics,
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
