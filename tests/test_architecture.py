@@ -33,6 +33,7 @@ BELOW_2_53 = "whole numbers below 2^53 in float64, which holds them exactly"
 EXACT_SUMS = {
     ("crucible_batch.assemble.compare.values", "_noise"): "samples of one item, in their order",
     ("crucible_batch.assemble.judge.session", "_total"): CONDITIONS,
+    ("crucible_batch.cli.layout", "_total"): CONDITIONS,
     ("crucible_batch.formats.parquet", "_batch_rows"): CONDITIONS,
     ("crucible_batch.metrics.abstention", "number"): CONDITIONS,
     ("crucible_batch.metrics.answer_frames", "_assertions"): CONDITIONS,

@@ -43,12 +43,16 @@ def views_sql(layout: Layout, tables: Mapping[str, Table], root: Path) -> str:
         tables: Contracts.
         root: Where they will be when the views are used.
     """
+    return _text(_statements(layout, tables, root), root)
+
+
+def _text(statements: Iterable[str], root: Path) -> str:
     head = (
         f"-- Every table of workspace {root.name} as a view, for any DuckDB from 1.4.\n"
         "-- After the folder has moved:    SET VARIABLE crucible_root = '<new folder>';\n"
         "-- The lake as of commit 42:      SET VARIABLE crucible_pin = 42;\n"
     )
-    return head + "".join("\n" + text for text in _statements(layout, tables, root))
+    return head + "".join("\n" + statement for statement in statements)
 
 
 def _statements(layout: Layout, tables: Mapping[str, Table], root: Path) -> list[str]:
@@ -143,16 +147,17 @@ def rebuild(layout: Layout, tables: Mapping[str, Table], *, at: Path | None = No
         at: Where the workspace will be when it is used, if it is still being built elsewhere.
     """
     root = at or layout.root
+    statements = _statements(layout, tables, root)
     aside = layout.staging / f"catalog-{uuid4().hex}.duckdb"
     # DuckDB takes a "?" in a database's path for the start of options: build where there is none.
     with tempfile.TemporaryDirectory(prefix="crucible-") as folder:
         built = Path(folder) / layout.catalog.name
-        _build(built, layout.root, _statements(layout, tables, root))
+        _build(built, layout.root, statements)
         shutil.copyfile(built, aside)
     durable.sync(aside)
     durable.replace(aside, layout.catalog)
     layout.catalog.with_name(f"{layout.catalog.name}.wal").unlink(missing_ok=True)
-    durable.write_text(layout.views, views_sql(layout, tables, root))
+    durable.write_text(layout.views, _text(statements, root))
 
 
 def _build(path: Path, files_at: Path, statements: list[str]) -> None:
