@@ -11,15 +11,14 @@ if TYPE_CHECKING:
 
 
 def metric_table() -> str:
-    """Every metric as a Markdown table."""
+    """Every metric as a Markdown table, a line each; the page `metrics` says more."""
     from crucible_batch.metrics import catalog
 
-    lines = ["| metric | what it says | range | better | null when |", "|---|---|---|---|---|"]
+    lines = ["| metric | what it says | range | better |", "|---|---|---|---|"]
     for metric in catalog.ALL:
         name = f"**`{metric.name}`**" if metric.headline else f"`{metric.name}`"
         lines.append(
-            f"| {name} | {cell(metric.summary)} | {metric_range(metric)} "
-            f"| {metric.better} | {cell(metric.null_rule)} |"
+            f"| {name} | {cell(metric.summary)} | {metric_range(metric)} | {metric.better} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -51,6 +50,7 @@ def describe_metric(metric: AnyMetric) -> str:
     judge = "yes: a changed judge blocks its comparison" if metric.uses_judge else "no"
     facts = {
         "title": metric.title,
+        "formula": metric.formula,
         "family": metric.group,
         "unit": metric.unit,
         "range": metric_range(metric),

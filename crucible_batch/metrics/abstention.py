@@ -56,6 +56,7 @@ def shown(
     value: float,
     *,
     summary: str,
+    formula: str,
     null_rule: str,
     better: Better = "higher",
 ) -> RunMetric:
@@ -67,6 +68,7 @@ def shown(
         grain=OUTCOME,
         better=better,
         summary=summary,
+        formula=formula,
         source="Crucible, abstention; Rajpurkar et al. 2018 (SQuAD 2.0)",
         function=RunFunction(nulls=ON_REPORTED, number=ratio(part, whole)),
         null_rule=null_rule,
@@ -84,6 +86,8 @@ def unanswerable_handled() -> RunMetric:
         grain=OUTCOME,
         uses_judge=True,
         summary="Share of results to unanswerable items that abstain or see through them.",
+        formula="(abstained, or truthfulness above 0) on unanswerable items / results to"
+        " unanswerable items",
         source="Crucible, abstention",
         function=RunFunction(
             nulls=(
@@ -106,6 +110,7 @@ METRICS = (
         DID,
         0.5,
         summary="Share of abstentions that were right.",
+        formula="abstained on unanswerable items / abstained",
         null_rule="nothing abstained",
     ),
     shown(
@@ -115,6 +120,7 @@ METRICS = (
         SHOULD,
         1 / 3,
         summary="Share of results to unanswerable items that abstained.",
+        formula="abstained on unanswerable items / results to unanswerable items",
         null_rule="no unanswerable item",
     ),
     shown(
@@ -124,6 +130,8 @@ METRICS = (
         SHOULD.cast(pl.Int64) + DID.cast(pl.Int64),
         0.4,
         summary="Harmonic mean of abstention precision and recall.",
+        formula="2 · TP / (abstained + results to unanswerable items), with TP = abstained on"
+        " unanswerable items",
         null_rule="nothing abstained and nothing should have",
     ),
     shown(
@@ -133,6 +141,7 @@ METRICS = (
         ~SHOULD,
         0.25,
         summary="Share of results to answerable items that abstained.",
+        formula="abstained on answerable items / results to answerable items",
         null_rule="no answerable item",
         better="lower",
     ),
@@ -143,6 +152,7 @@ METRICS = (
         SHOULD,
         2 / 3,
         summary="Share of results to unanswerable items that answered.",
+        formula="answered unanswerable items / results to unanswerable items",
         null_rule="no unanswerable item",
         better="lower",
     ),
@@ -153,6 +163,7 @@ METRICS = (
         DID.is_not_null(),
         2 / 7,
         summary="Share of results that abstained, of those that report it.",
+        formula="abstained / results that report whether they abstained",
         null_rule="no result reports whether it abstained",
         better="none",
     ),

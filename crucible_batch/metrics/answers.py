@@ -62,6 +62,8 @@ def must_recall() -> Metric:
         nulls=MUST_NULLS,
         uses_judge=True,
         summary="Mean score of the must assertions, partial counting half.",
+        formula="Σ s over must assertions / must assertions, with s = 1 supported, 0.5 partial, 0"
+        " missing or contradicted",
         source="Crucible, golden assertions; TREC RAG 2024 nugget recall",
         example=Example.of(0.5, must_supported=1, must_partial=1, must_missing=1),
     )
@@ -78,6 +80,7 @@ def must_recall_strict() -> Metric:
         nulls=MUST_NULLS,
         uses_judge=True,
         summary="Share of must assertions that are fully supported.",
+        formula="must assertions that are supported / must assertions",
         source="Crucible, golden assertions; TREC RAG 2024 strict vital",
         example=Example.of(1 / 3, must_supported=1, must_partial=1, must_missing=1),
     )
@@ -94,6 +97,7 @@ def must_pass_all() -> Metric:
         nulls=MUST_NULLS,
         uses_judge=True,
         summary="1 if every must assertion is fully supported, else 0.",
+        formula="1 if all must assertions are supported, else 0",
         source="Crucible, golden assertions",
         example=Example.of(0.0, must_supported=2, must_partial=1),
     )
@@ -111,6 +115,8 @@ def assertion_score() -> Metric:
         nulls=ALL_NULLS,
         uses_judge=True,
         summary="Mean score of all assertions, should assertions weighing half.",
+        formula="(Σ s over must + 0.5 · Σ s over should) / (n must + 0.5 · n should), s as in"
+        " must_recall",
         source="Crucible, golden assertions; TREC RAG 2024 weighted score",
         example=Example.of(
             0.5,

@@ -90,6 +90,7 @@ def brier() -> Metric:
         better="lower",
         uses_judge=True,
         summary="Squared distance of the stated confidence from 1 when right, 0 when wrong.",
+        formula="(confidence − correct)², with correct 1 or 0",
         source="Brier 1950",
         example=Example.of(0.25, label="perfect", correct=True, confidence=0.5),
     )
@@ -105,6 +106,8 @@ def ece() -> RunMetric:
         better="lower",
         uses_judge=True,
         summary="Mean gap between confidence and accuracy over ten bins of equal mass.",
+        formula="Σ over ten bins of (results of the bin / results) · |mean confidence − accuracy|;"
+        " the bin of a result is floor(10 · (r − ½) / n), r the mean rank of its confidence",
         source="Naeini et al. 2015; equal-mass bins, Nixon et al. 2019",
         function=RunFunction(nulls=ON_PAIRS, number=calibration_error),
         null_rule="no answered, labelled result with a confidence",

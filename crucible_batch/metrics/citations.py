@@ -35,6 +35,7 @@ def citation_precision() -> Metric:
         nulls=ON_JUDGED,
         headline=True,
         summary="Share of cited documents that are relevant and not forbidden; unjudged is not.",
+        formula="cited documents graded relevant_at or more and not forbidden / cited documents",
         source="Crucible; ALCE, Gao et al. 2023",
         example=Example.of(0.5, n_graded=3, n_cited=4, cited_judged=3, cited_relevant=2),
     )
@@ -50,6 +51,8 @@ def citation_precision_judged() -> Metric:
         expr=pl.col("cited_relevant") / pl.col("cited_judged"),
         nulls=(*ON_JUDGED, Null("not_judged", pl.col("cited_judged") == 0)),
         summary="Share of the judged cited documents that are relevant and not forbidden.",
+        formula="cited documents graded relevant_at or more and not forbidden / cited documents"
+        " that are judged",
         source="Crucible; judged-only measures, Sakai 2007",
         example=Example.of(2 / 3, n_graded=3, n_cited=4, cited_judged=3, cited_relevant=2),
     )
@@ -66,6 +69,7 @@ def citation_judged_share() -> Metric:
         nulls=ON_JUDGED,
         better="none",
         summary="Share of cited documents that anybody judged.",
+        formula="cited documents that are judged / cited documents",
         source="Crucible; ir_measures Judged",
         example=Example.of(0.75, n_graded=3, n_cited=4, cited_judged=3),
     )
@@ -82,6 +86,7 @@ def citation_recall() -> Metric:
         nulls=(NO_REQUIRED, *ANSWERED, REPORTED_CITATIONS),
         headline=True,
         summary="Share of the documents an answer must rest on that it cites.",
+        formula="required documents that are cited / required documents",
         source="Crucible, golden citations",
         example=Example.of(0.5, n_required=2, n_cited=3, cited_required=1),
     )
@@ -98,6 +103,7 @@ def forbidden_citation_rate() -> Metric:
         nulls=CITED,
         better="lower",
         summary="Share of cited documents that the item forbids.",
+        formula="cited documents that are forbidden / cited documents",
         source="Crucible, golden citations",
         example=Example.of(0.25, n_cited=4, cited_forbidden=1),
     )
@@ -114,6 +120,7 @@ def dangling_citation_rate() -> Metric:
         nulls=(*ANSWERED, CONTEXTS_PROVIDED, REPORTED_RETRIEVAL, *CITED[len(ANSWERED) :]),
         better="lower",
         summary="Share of cited documents that were not retrieved.",
+        formula="cited documents that were not retrieved / cited documents",
         source="Crucible",
         example=Example.of(0.25, n_cited=4, cited_not_retrieved=1),
     )

@@ -43,6 +43,7 @@ def groundedness() -> Metric:
         headline=True,
         uses_judge=True,
         summary="Share of the answer's claims that the retrieved evidence entails.",
+        formula="claims grounded in the evidence / claims",
         source="ragas faithfulness; RAGChecker faithfulness",
         example=Example.of(0.75, n_claims=4, claims_grounded=3),
     )
@@ -59,6 +60,7 @@ def factual_precision() -> Metric:
         nulls=ON_CORRECT,
         uses_judge=True,
         summary="Share of the answer's claims that agree with the reference.",
+        formula="claims that are correct / claims",
         source="RAGChecker precision; FActScore",
         example=Example.of(0.75, n_claims=4, claims_correct=3),
     )
@@ -75,6 +77,7 @@ def factual_recall() -> Metric:
         nulls=ALL_NULLS,
         uses_judge=True,
         summary="Share of must and should assertions fully supported, partial not counted.",
+        formula="must and should assertions that are supported / must and should assertions",
         source="RAGChecker recall",
         example=Example.of(2 / 3, must_supported=2, should_partial=1),
     )
@@ -94,6 +97,8 @@ def factual_f1() -> Metric:
         nulls=(no_assertions(), *HAS_CLAIMS, NO_CORRECT, *unjudged()),
         uses_judge=True,
         summary="Harmonic mean of factual precision and factual recall.",
+        formula="2 · P · R / (P + R), with P = factual_precision and R = factual_recall; 0 when"
+        " both are 0",
         source="RAGChecker F1",
         example=Example.of(
             12 / 17, n_claims=4, claims_correct=3, must_supported=2, should_missing=1
@@ -102,7 +107,7 @@ def factual_f1() -> Metric:
 
 
 def claim_rate(
-    name: str, title: str, column: str, *, better: Better, summary: str, source: str
+    name: str, title: str, column: str, *, better: Better, summary: str, formula: str, source: str
 ) -> Metric:
     """Share of claims in one cell of grounded against correct."""
     return Metric(
@@ -115,6 +120,7 @@ def claim_rate(
         better=better,
         uses_judge=True,
         summary=summary,
+        formula=formula,
         source=source,
         example=Example.of(0.25, n_claims=4, **{column: 1}),
     )
@@ -131,6 +137,7 @@ METRICS = (
         "claims_neither",
         better="lower",
         summary="Share of claims that are neither grounded nor correct.",
+        formula="claims that are neither grounded nor correct / claims",
         source="RAGChecker hallucination",
     ),
     claim_rate(
@@ -139,6 +146,7 @@ METRICS = (
         "claims_ungrounded_correct",
         better="none",
         summary="Share of claims that are correct but not grounded: the model knew them.",
+        formula="claims that are correct and not grounded / claims",
         source="RAGChecker self-knowledge",
     ),
 )

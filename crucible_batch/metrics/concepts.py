@@ -28,6 +28,7 @@ def concept_recall() -> Metric:
         ),
         summary="Share of required entities found in the answer, or in the evidence where the run"
         " detects none in answers.",
+        formula="required entities detected / required entities",
         source="Crucible, golden concepts",
         example=Example.of(0.5, n_required_concepts=2, required_detected=1),
     )
@@ -49,6 +50,8 @@ def concept_near_miss_rate() -> Metric:
         ),
         better="lower",
         summary="Share of entities listed as irrelevant that were found in the evidence.",
+        formula="entities listed as irrelevant and detected in the evidence / entities listed as"
+        " irrelevant",
         source="Crucible, golden concepts",
         example=Example.of(0.25, n_irrelevant_concepts=4, irrelevant_detected=1),
     )

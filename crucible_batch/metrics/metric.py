@@ -105,6 +105,7 @@ class Declaration:
         headline: Stands among the first numbers of a report.
         uses_judge: Rests on a judge's verdicts.
         summary: One sentence, ends with a period.
+        formula: How the number is made, in one line of words and signs; empty for a plugin metric.
         source: Where the formula is from.
         example: Facts and the right value, executed by a test.
     """
@@ -121,6 +122,7 @@ class Declaration:
     headline: bool = False
     uses_judge: bool = False
     summary: str
+    formula: str = ""
     source: str
     example: Example
 

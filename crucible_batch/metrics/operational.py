@@ -31,6 +31,7 @@ def measured(name: str, title: str, unit: Unit, summary: str, example: float) ->
         high=None,
         better="lower",
         summary=summary,
+        formula="as the run reports it",
         source="Crucible, as the run reports it",
         example=Example.of(example, **{name: example}),
     )
@@ -58,6 +59,7 @@ def latency_percentile(percent: int, example: float) -> RunMetric:
         high=None,
         better="lower",
         summary=f"{percent} % of results took at most this long (nearest rank).",
+        formula=f"the value in place ⌈n · {percent} / 100⌉ of the sorted latencies",
         source="Hyndman and Fan 1996, definition 1",
         function=RunFunction(
             nulls=reported("latency_ms"),

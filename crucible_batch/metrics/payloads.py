@@ -53,6 +53,7 @@ def answer_relevancy() -> Metric:
         ),
         uses_judge=True,
         summary="How well the answer fits the question, as the run reports it.",
+        formula="the number the run gives",
         source="ragas answer relevancy",
         example=Example.of(0.9, given_answer_relevancy=0.9),
     )
@@ -70,6 +71,7 @@ def faithfulness() -> Metric:
         nulls=derived(name, (), ON_GROUNDED),
         uses_judge=True,
         summary="The run's own faithfulness, else the share of claims that are grounded.",
+        formula="the number the run gives, else claims grounded / claims",
         source="ragas faithfulness",
         example=Example.of(0.75, n_claims=4, claims_grounded=3),
     )
@@ -98,6 +100,7 @@ def context_recall() -> Metric:
         ),
         uses_judge=True,
         summary="The run's own context recall, else the share of assertions the evidence supports.",
+        formula="the number the run gives, else assertions the evidence supports / assertions",
         source="ragas context recall",
         example=Example.of(0.5, must_supported=1, must_missing=1, in_context=1, n_contexts=3),
     )
@@ -131,6 +134,8 @@ def context_precision() -> Metric:
         uses_judge=True,
         summary="The run's own context precision, else the mean precision at each relevant context"
         " retrieved; 0 when none was.",
+        formula="the number the run gives, else Σ precision at each relevant context / relevant"
+        " contexts",
         source="ragas context precision",
         example=Example.of(
             5 / 6, context_relevant=[1, 3], n_contexts=3, n_relevant=4, n_qrels=9, n_placed=9
@@ -154,6 +159,7 @@ def check_pass_rate() -> Metric:
             Null("not_judged", unknown > 0),
         ),
         summary="Share of the runner's deterministic checks that passed.",
+        formula="checks passed / (checks passed + checks failed)",
         source="Crucible, checks",
         example=Example.of(0.75, checks_passed=3, checks_failed=1),
     )

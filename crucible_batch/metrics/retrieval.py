@@ -48,6 +48,8 @@ def ndcg(k: int | None = None) -> Metric:
         cut=k,
         headline=k == KPI_K,
         summary=f"Discounted gain of {within(k)} over that of the best possible order.",
+        formula=f"Σ grade_i / log₂(i + 1) over the positions i of {within(k)}, divided by the same"
+        " sum over all judged documents of the item in their best order, to the same depth",
         source="trec_eval ndcg_cut and ndcg; Järvelin and Kekäläinen 2002",
         example=Example.of(0.5, found=[1], found_grades=[1], ideal=[2]),
     )
@@ -62,6 +64,8 @@ def ndcg_exp(k: int) -> Metric:
         nulls=ON_GAIN,
         cut=k,
         summary=f"As nDCG of {within(k)}, with the gain 2^grade - 1.",
+        formula=f"as nDCG, with 2^grade_i − 1 in place of grade_i, over the positions i of"
+        f" {within(k)}",
         source="Burges et al. 2005; gdeval.pl",
         example=Example.of(1 / 3, found=[1], found_grades=[1], ideal=[2]),
     )
@@ -76,6 +80,7 @@ def precision(k: int) -> Metric:
         nulls=ON_JUDGED,
         cut=k,
         summary=f"Relevant documents in {within(k)}, divided by {k}.",
+        formula=f"relevant documents in {within(k)} / {k}, also when fewer were retrieved",
         source="trec_eval P",
         example=Example.of(1 / k, relevant=[1, k + 1], n_relevant=2, n_retrieved=k + 1),
     )
@@ -91,6 +96,7 @@ def recall(k: int) -> Metric:
         cut=k,
         headline=k == KPI_K,
         summary=f"Share of the item's relevant documents found in {within(k)}.",
+        formula=f"relevant documents in {within(k)} / relevant documents of the item",
         source="trec_eval recall",
         example=Example.of(0.25, relevant=[k, k + 1], n_relevant=4),
     )
@@ -105,6 +111,7 @@ def hit(k: int) -> Metric:
         nulls=ON_RELEVANT,
         cut=k,
         summary=f"1 if any relevant document is in {within(k)}, else 0.",
+        formula=f"1 if {within(k)} holds a relevant document, else 0",
         source="trec_eval success",
         example=Example.of(1.0, relevant=[k], n_relevant=4),
     )
@@ -122,6 +129,7 @@ def mrr(k: int | None = None) -> Metric:
         nulls=ON_RELEVANT,
         cut=k,
         summary=f"1 / position of the first relevant document of {within(k)}; 0 without one.",
+        formula=f"1 / position of the first relevant document of {within(k)}; 0 without one",
         source="trec_eval recip_rank",
         example=Example.of(1 / (k or 3), relevant=[k or 3], n_relevant=1),
     )
@@ -139,6 +147,8 @@ def average_precision(k: int | None = None) -> Metric:
         nulls=ON_RELEVANT,
         cut=k,
         summary=f"Mean precision at the relevant documents of {within(k)}; not found counts 0.",
+        formula=f"Σ precision at each relevant document of {within(k)} / relevant documents of the"
+        " item",
         source="trec_eval map and map_cut",
         example=Example.of(0.5, relevant=[1], n_relevant=2),
     )
@@ -152,6 +162,7 @@ def r_precision() -> Metric:
         expr=in_top("relevant", pl.col("n_relevant")) / pl.col("n_relevant"),
         nulls=ON_RELEVANT,
         summary="Share of relevant documents among the first R, where R is how many there are.",
+        formula="relevant documents in the first R / R, with R = relevant documents of the item",
         source="trec_eval Rprec",
         example=Example.of(0.25, relevant=[1, 5], n_relevant=4),
     )
@@ -168,6 +179,9 @@ def bpref() -> Metric:
         expr=terms.list.sum() / pl.col("n_relevant"),
         nulls=ON_RELEVANT,
         summary="Share of judged non-relevant documents that relevant ones are ranked above.",
+        formula="1/R · Σ over relevant documents retrieved of 1 − min(N, B) / B, where N judged"
+        " non-relevant documents stand above it and B is the smaller of R and the judged"
+        " non-relevant ones; a term with N = 0 is 1",
         source="trec_eval bpref; Buckley and Voorhees 2004",
         example=Example.of(
             0.75, relevant=[1, 3], nonrelevant_above=[0, 1], n_relevant=2, n_nonrelevant=5
@@ -185,6 +199,7 @@ def judged(k: int) -> Metric:
         cut=k,
         better="none",
         summary=f"Share of {within(k)} that anybody judged.",
+        formula=f"judged documents in {within(k)} / min({k}, documents retrieved)",
         source="ir_measures Judged",
         example=Example.of(1.0, judged=[1], n_retrieved=1),
     )
@@ -201,6 +216,7 @@ def n_retrieved() -> Metric:
         high=None,
         better="none",
         summary="Distinct documents retrieved.",
+        formula="distinct documents of the ranking",
         source="trec_eval num_ret",
         example=Example.of(2.0, n_retrieved=2),
     )
@@ -217,6 +233,7 @@ def n_relevant() -> Metric:
         high=None,
         better="none",
         summary="Documents of the item that are judged relevant.",
+        formula="documents of the item graded relevant_at or more",
         source="trec_eval num_rel",
         example=Example.of(3.0, n_relevant=3),
     )
@@ -232,6 +249,7 @@ def n_relevant_retrieved() -> Metric:
         unit="count",
         high=None,
         summary="Relevant documents anywhere in the ranking.",
+        formula="relevant documents of the ranking",
         source="trec_eval num_rel_ret",
         example=Example.of(2.0, relevant=[2, 9], n_relevant=3),
     )
@@ -247,6 +265,7 @@ def retrieval_hit_rate() -> Metric:
         headline=True,
         cut=KPI_K,
         summary=f"1 if the document of a required citation is in {within(KPI_K)}, else 0.",
+        formula=f"1 if {within(KPI_K)} holds the document of a required citation, else 0",
         source="Crucible, golden citations",
         example=Example.of(1.0, required=[10], n_required=2),
     )
@@ -261,6 +280,8 @@ def required_doc_recall() -> Metric:
         nulls=(NO_REQUIRED, *RETRIEVED),
         cut=KPI_K,
         summary=f"Share of the documents of required citations found in {within(KPI_K)}.",
+        formula=f"documents of required citations in {within(KPI_K)} / documents of required"
+        " citations",
         source="Crucible, golden citations",
         example=Example.of(0.5, required=[10, 11], n_required=2),
     )

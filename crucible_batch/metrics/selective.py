@@ -156,6 +156,7 @@ def area(
     pick: Callable[[RiskCoverage], float | None],
     *,
     summary: str,
+    formula: str,
     source: str,
     value: float,
 ) -> RunMetric:
@@ -168,6 +169,7 @@ def area(
         better="lower",
         uses_judge=True,
         summary=summary,
+        formula=formula,
         source=source,
         function=RunFunction(
             nulls=ON_PAIRS,
@@ -184,6 +186,8 @@ METRICS: tuple[AnyMetric, ...] = (
         "AURC",
         lambda found: found.aurc,
         summary="Mean risk as less confident answers are let in.",
+        formula="mean over j = 1..n of (errors among the j most confident answers / j); equal"
+        " confidences count as the mean over their orders",
         source="Geifman and El-Yaniv 2017",
         value=7 / 48,
     ),
@@ -192,6 +196,7 @@ METRICS: tuple[AnyMetric, ...] = (
         "E-AURC",
         lambda found: found.e_aurc,
         summary="AURC above that of a perfect order of confidences.",
+        formula="aurc − the aurc of the same answers with all errors last",
         source="Geifman et al. 2019",
         value=1 / 12,
     ),
@@ -200,6 +205,8 @@ METRICS: tuple[AnyMetric, ...] = (
         "AUGRC",
         lambda found: found.augrc,
         summary="Area under the generalised risk curve: how often an error is let in.",
+        formula="(1/n) · Σ over k = 1..n of (E_{k−1} + E_k) / (2n), E_k the errors among the k most"
+        " confident answers",
         source="Traub et al. 2024",
         value=0.09375,
     ),

@@ -115,6 +115,7 @@ def mean_truthfulness() -> Metric:
         headline=True,
         uses_judge=True,
         summary="1 perfect, 0.5 acceptable, 0 missing, -1 incorrect; never a percentage.",
+        formula="1 for perfect, 0.5 for acceptable, 0 for missing, −1 for incorrect",
         source="CRAG, Yang et al. 2024",
         example=Example.of(-1.0, label="incorrect"),
     )
@@ -132,6 +133,7 @@ def label_rate(label: str, better: Better) -> Metric:
         better=better,
         uses_judge=True,
         summary=f"Share of labelled results that are {label}.",
+        formula=f"1 if the label is {label}, else 0",
         source="CRAG, Yang et al. 2024",
         example=Example.of(1.0, label=label),
     )
@@ -149,6 +151,8 @@ def accuracy() -> Metric:
         headline=True,
         uses_judge=True,
         summary="Share of results that are at least acceptable, or abstain where they should.",
+        formula="1 if truthfulness is 0.5 or more, or the result abstains on an unanswerable item,"
+        " else 0",
         source="CRAG, Yang et al. 2024; Crucible, abstention on unanswerable items",
         example=Example.of(1.0, label="perfect", correct=True),
     )
