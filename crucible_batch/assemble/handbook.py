@@ -13,6 +13,7 @@ from pathlib import Path
 
 from crucible_batch.assemble.dictionary import data_dictionary
 from crucible_batch.assemble.metric_dictionary import metric_table
+from crucible_batch.assemble.metric_reference import metric_reference
 from crucible_batch.errors import UnknownNameError, UsageError
 from crucible_batch.settings.template import described, described_threshold, described_webhook
 
@@ -45,14 +46,53 @@ def _keys_table(described: Iterable[tuple[str, str, str]]) -> str:
     return "\n".join(["| key | default | meaning |", "|---|---|---|", *rows]) + "\n"
 
 
-FILES: dict[str, Callable[[], str]] = {"data/README.md": data_dictionary}
+def handbook_table() -> str:
+    """Every page of the handbook with its title, in reading order."""
+    rows = [f"| [{name}]({_path(name)}) | {_title(text)} |" for name, text in _pages().items()]
+    return "\n".join(["| page | what it says |", "|---|---|", *rows]) + "\n"
+
+
+def _path(name: str) -> str:
+    """Where a page stands in a checkout."""
+    return "data/README.md" if name in MADE_WHEN_READ else f"crucible_batch/docs/{name}.md"
+
+
+FILES: dict[str, Callable[[], str]] = {
+    "data/README.md": data_dictionary,
+    "crucible_batch/docs/metrics.md": metric_reference,
+}
 """Generated files of a checkout."""
+
+MADE_WHEN_READ: dict[str, Callable[[], str]] = {"tables": data_dictionary}
+"""Topics without a file of their own among the pages."""
+
+READING_ORDER = (
+    "tutorial",
+    "loading",
+    "golden",
+    "judging",
+    "scoring",
+    "comparing",
+    "gate",
+    "nightly",
+    "drift",
+    "alerts",
+    "questions",
+    "store",
+    "settings",
+    "metrics",
+    "tables",
+    "architecture",
+    "faq",
+)
+"""The topics as a new reader takes them: the first day, every night, reference, reasons."""
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "threshold-keys": threshold_table,
     "webhook-keys": webhook_table,
     "metrics": metric_table,
+    "handbook": handbook_table,
 }
 """Generated blocks, between markers, of the README and of the handbook."""
 
@@ -109,32 +149,36 @@ def fill_blocks(text: str) -> str:
 
 
 def handbook(topic: str | None) -> str:
-    """A topic of the handbook, or the list of topics.
+    """A topic of the handbook, or the list of topics in reading order.
 
     Raises:
         UnknownNameError: There is no such topic.
     """
     pages = _pages()
     if topic is None:
-        titles = [(name, _title(text)) for name, text in sorted(pages.items())]
-        width = max(len(name) for name, _ in titles)
-        return "\n".join(f"{name.ljust(width)}  {title}" for name, title in titles)
+        width = max(map(len, pages))
+        listed = [f"{name.ljust(width)}  {_title(text)}" for name, text in pages.items()]
+        return "\n".join([*listed, "", "crucible docs TOPIC prints a page."])
     if topic not in pages:
         raise UnknownNameError("topic", topic, sorted(pages))
     return MARKER.sub(lambda m: m[0][len(m[1]) : -len(m[3])], pages[topic]).rstrip()
 
 
 def topics() -> tuple[str, ...]:
-    """The names of the topics, sorted."""
-    return tuple(sorted(_pages()))
+    """The names of the topics, in reading order."""
+    return tuple(_pages())
 
 
 def _pages() -> dict[str, str]:
-    return {
+    """Topic to Markdown, in reading order."""
+    written = {
         page.name.removesuffix(".md"): page.read_text(encoding="utf-8")
         for page in files("crucible_batch").joinpath("docs").iterdir()
         if page.name.endswith(".md")
     }
+    pages = written | {name: make() for name, make in MADE_WHEN_READ.items()}
+    place = {name: number for number, name in enumerate(READING_ORDER)}
+    return dict(sorted(pages.items(), key=lambda page: (place.get(page[0], len(place)), page[0])))
 
 
 def _title(page: str) -> str:

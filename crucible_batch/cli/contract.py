@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -66,8 +67,19 @@ def docs(
         if check and stale:
             raise typer.Exit(4)
         return
-    if not json:
-        emit(handbook(topic))
+    if json:
+        for name in topics() if topic is None else (topic,):
+            emit_json({"topic": name, "text": handbook(name)})
         return
-    for name in topics() if topic is None else (topic,):
-        emit_json({"topic": name, "text": handbook(name)})
+    text = handbook(topic)
+    if topic is not None and read_by_a_person():
+        import pydoc
+
+        pydoc.pager(text)
+    else:
+        emit(text)
+
+
+def read_by_a_person() -> bool:
+    """Whether both ends are a terminal: in a pipe or a file a page is plain Markdown."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
