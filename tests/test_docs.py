@@ -4,68 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-import typer
+from handbook_commands import commands_in, complaints
+from handbook_pages import HANDBOOK, PAGES, ROOT
 
 from crucible_batch.assemble import dictionary, handbook
-from crucible_batch.assemble.compare import compare_runs
-from crucible_batch.assemble.load import load_golden, load_run
-from crucible_batch.cli.app import app
 from crucible_batch.contracts import ALL, TABLES, Role
 from crucible_batch.errors import UnknownNameError, UsageError
-from crucible_batch.store import Store
-
-ROOT = Path(__file__).parents[1]
-HANDBOOK = sorted((ROOT / "crucible_batch" / "docs").glob("*.md"))
-README = ROOT / "README.md"
-PAGES = [README, *HANDBOOK]
-GROUP = typer.main.get_command(app)
-
-in_code = re.compile(r"```(?:\w*)\n(.*?)```|`([^`\n]+)`", re.DOTALL)
-
-
-def commands_in(text: str) -> list[list[str]]:
-    """Words of every `crucible …` command in the code of a page."""
-    found = []
-    for block, inline in in_code.findall(text):
-        for line in (block or inline).splitlines():
-            for part in re.split(r"&&|;(?![^\"]*\")|\|(?![^\"]*\")", line):
-                start = re.search(r"(?:^|\s)crucible\s+(.*)", part.strip())
-                if start and not part.strip().startswith(("#", "--")):
-                    found.append(_words(start[1].split(" #")[0]))
-    return [words for words in found if words and re.fullmatch(r"[a-z]+", words[0])]
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:  # a command that is cut in the middle of a sentence
-        return text.split()
-
-
-def resolve(words: list[str]):
-    """The command that the words name, and the words after its name."""
-    command, rest = GROUP, list(words)
-    while hasattr(command, "commands"):
-        if not rest or rest[0] not in command.commands:
-            return (None, rest) if command is GROUP else (command, rest)
-        command = command.commands[rest.pop(0)]
-    return command, rest
-
-
-def complaints(words: list[str]) -> list[str]:
-    """What is wrong with a command: an unknown name, or an option it does not take."""
-    command, rest = resolve(words)
-    if command is None:
-        return [f"no command: crucible {' '.join(words)}"]
-    every = [command, *getattr(command, "commands", {}).values()]  # `crucible load … --dry-run`
-    known = {name for c in every for p in c.params for name in (*p.opts, *p.secondary_opts)}
-    known.add("--help")
-    options = [word.split("=")[0] for word in rest if re.fullmatch(r"--[a-z][a-z-]*(=.*)?", word)]
-    return [f"crucible {' '.join(words)}: no option {o}" for o in options if o not in known]
+from crucible_batch.metrics import catalog
 
 
 def test_a_command_that_does_not_exist_is_found():
@@ -97,7 +45,7 @@ def test_a_stale_document_is_found_and_written_again(tmp_path):
         "# x\n<!-- generated: settings -->\nold\n<!-- end of generated -->\n"
     )
     stale = handbook.generated(tmp_path, write=False)
-    assert stale == [Path("data/README.md"), Path("README.md")]
+    assert stale == [*map(Path, handbook.FILES), Path("README.md")]
     assert not (tmp_path / "data").exists()
     assert handbook.generated(tmp_path, write=True) == stale
     assert handbook.generated(tmp_path, write=False) == []
@@ -139,6 +87,43 @@ def test_schema_and_docs_print(crucible_out):
     assert "<!--" not in crucible_out("docs", "settings")
 
 
+def test_topics_are_listed_in_reading_order_with_a_line_each(crucible_out):
+    *listed, blank, hint = crucible_out("docs").splitlines()
+    names = [line.split()[0] for line in listed]
+    assert names == [name for name in handbook.READING_ORDER if name in names]
+    assert all(len(line.split()) > 1 for line in listed)
+    assert (blank, hint) == ("", "crucible docs TOPIC prints a page.")
+
+
+def test_the_topic_tables_is_the_data_dictionary(crucible_out):
+    assert crucible_out("docs", "tables") == dictionary.data_dictionary()
+
+
+def test_a_misspelt_topic_is_suggested():
+    with pytest.raises(UnknownNameError, match=r"No topic is called 'tutoral'\nFix: .*tutorial"):
+        handbook.handbook("tutoral")
+
+
+def test_a_page_is_paged_for_a_person_only(crucible_out, monkeypatch):
+    paged: list[str] = []
+    monkeypatch.setattr("pydoc.pager", paged.append)
+    assert crucible_out("docs", "gate").startswith("# The gate")
+    monkeypatch.setattr("crucible_batch.cli.contract.read_by_a_person", lambda: True)
+    assert crucible_out("docs", "gate") == ""
+    assert paged[0].startswith("# The gate")
+
+
+@pytest.mark.parametrize("metric", catalog.ALL, ids=lambda metric: metric.name)
+def test_the_metric_page_says_what_the_declaration_says(metric):
+    stem = re.sub(r"_at_\d+$", "", metric.name)
+    entries = handbook.metric_reference().split("\n### ")
+    (entry,) = [one for one in entries if f"`{metric.name}`" in one.splitlines()[0]]
+    assert metric.formula
+    assert f"- formula: {metric.formula}\n" in entry or metric.name.startswith(f"{stem}_at_5")
+    assert f"- source: {metric.source}\n" in entry
+    assert re.search(r"^- example: .+ → \*\*-?[\d.]+\*\*$", entry, re.MULTILINE)
+
+
 @pytest.fixture
 def crucible_out(monkeypatch, capsys):
     """Stdout of a command that ends well."""
@@ -159,75 +144,3 @@ def test_a_page_of_the_handbook_begins_with_its_title(page):
     text = page.read_text(encoding="utf-8")
     assert re.match(r"# \S.*\n\n", text)
     assert text.endswith("\n")
-
-
-def blocks(page: Path, kind: str) -> list[str]:
-    return re.findall(rf"^ *```{kind}\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.S | re.M)
-
-
-def objects(text: str) -> list[dict]:
-    """JSON objects one after the other, over any number of lines."""
-    decoder, found, rest = json.JSONDecoder(), [], text.strip()
-    while rest:
-        value, end = decoder.raw_decode(rest)
-        found.append(value)
-        rest = rest[end:].lstrip()
-    return found
-
-
-@pytest.mark.parametrize(
-    "page", [ROOT / "README.md", ROOT / "crucible_batch" / "docs" / "loading.md"], ids=str
-)
-def test_the_json_examples_of_a_page_load(page, tmp_path):
-    golden, runs = tmp_path / "golden.jsonl", tmp_path / "run.jsonl"
-    examples = [found for text in blocks(page, "json") for found in objects(text)]
-    items = [row for row in examples if "question" in row and "pairs" not in row]
-    results = [row for row in examples if row.keys() & {"answer", "run"} and "question" not in row]
-    assert items
-    assert results
-    golden.write_text("".join(json.dumps(row) + "\n" for row in items))
-    runs.write_text("".join(json.dumps(row) + "\n" for row in results))
-    store = Store.create(tmp_path / "s")
-    assert load_golden(store, [golden], golden_set="support").n_quarantined == 0
-    report = load_run(store, [runs], run=results[0].get("run", {}).get("run_id", "x"))
-    assert report.reasons == ()
-
-
-@pytest.fixture(scope="module")
-def folder_of_the_reader(tmp_path_factory) -> Path:
-    """Where the five steps of the README leave its reader: a store with two runs, compared."""
-    folder = tmp_path_factory.mktemp("reader")
-    examples = [found for text in blocks(README, "json") for found in objects(text)]
-    golden, runs = folder / "golden.jsonl", folder / "run.jsonl"
-    golden.write_text("".join(json.dumps(one) + "\n" for one in examples if "question" in one))
-    runs.write_text("".join(json.dumps(one) + "\n" for one in examples if "question" not in one))
-    store = Store.create(folder / "store")
-    load_golden(store, [golden], golden_set="support")
-    for name in ("monday", "tuesday"):
-        load_run(store, [runs], run=name, golden_set="support")
-    compare_runs(store, "default", "monday", "tuesday")
-    (folder / "STORE").symlink_to("store")
-    return folder
-
-
-SNIPPETS = [
-    pytest.param(text, id=f"{page.stem}-{place}")
-    for page in PAGES
-    for place, text in enumerate(blocks(page, "python"))
-]
-
-
-@pytest.mark.parametrize("snippet", SNIPPETS)
-def test_every_python_example_runs_as_it_stands(snippet, folder_of_the_reader, monkeypatch):
-    monkeypatch.chdir(folder_of_the_reader)
-    exec(snippet, {})
-
-
-def test_there_are_python_examples_at_all():
-    assert len(SNIPPETS) >= 5
-
-
-def test_the_readme_names_every_page_of_the_handbook():
-    said = re.sub(r"\s+", " ", README.read_text(encoding="utf-8"))
-    (names,) = re.findall(r"`crucible docs` lists its pages, `crucible docs (.*?) print one", said)
-    assert set(re.findall(r"\w+", names)) - {"and"} == {page.stem for page in HANDBOOK}
