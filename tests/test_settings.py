@@ -63,6 +63,9 @@ def test_a_workspace_overrides_key_by_key(tmp_path):
         ("[judge]\nconcurrency = 0", "line 2: judge.concurrency"),
         ("[judge]\ntimeout_seconds = inf", "line 2: judge.timeout_seconds"),
         ("[judge]\nmodel = ''", "line 2: judge.model"),
+        ("[judge]\nbase_url = 'http://[::1'", "line 2: judge.base_url: the address cannot be read"),
+        ("[judge]\nbase_url = 'localhost:1/v1'", "the address has to look like https://host/path"),
+        ("[judge]\nbase_url = 'http://a:99999/v1'", "line 2: judge.base_url"),
         (
             "[judge]\napi_key = 's'",
             "unknown setting 'judge.api_key'. Did you mean judge.api_key_env",

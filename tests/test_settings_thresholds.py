@@ -144,10 +144,11 @@ def test_rules_change_the_hash_of_the_watch_and_no_number_of_a_run(tmp_path):
         ("metric", "metrics", "line 3: unknown setting 'thresholds.1.metrics'"),
         ('metric = "doc_churn_ratio"', "", "line 1: thresholds.1.metric is missing"),
         ("clear =", "cleared =", "line 4: unknown setting 'thresholds.1.warn.cleared'. Did you me"),
-        ("clear =", "cleared =", "thresholds.0.warn.clear"),
+        ("clear =", "cleared =", "thresholds.1.warn.clear"),
         ('">"', '"=="', "line 4: thresholds.1.warn.op: no such value (got '==')"),
         ("0.10", '"10 %"', "line 4: thresholds.1.warn.value: '10 %' is no duration"),
         ("0.10", "true", "line 4: thresholds.1.warn.value: True is neither a number nor a dur"),
+        ("0.10", "1" + "0" * 400, "line 4: thresholds.1.warn.value: the number is too large"),
         ("0.10", "nan", "line 4: thresholds.1.warn: value is nan: write a finite number"),
         ("0.10", '"7d"', "value and clear are not alike"),
         ("0.07", "0.2", "line 4: thresholds.1.warn: clear 0.2 lies on the bad side of value 0.1"),
@@ -157,6 +158,8 @@ def test_rules_change_the_hash_of_the_watch_and_no_number_of_a_run(tmp_path):
         ('warn = {op = ">", value = 0.10, clear = 0.07}', "", "has no limit: write warn = {op"),
         ('"churn"', '""', "line 2: thresholds.1.id"),
         ('"churn"', "7", "line 2: thresholds.1.id"),
+        ('"churn"', '" \\u00a0"', "line 2: thresholds.1.id"),
+        ('"churn"', '"a\\u0085b"', "line 2: thresholds.1.id"),
     ],
 )
 def test_a_fault_of_a_rule_is_told_with_its_line(tmp_path, old, new, said):
@@ -177,6 +180,7 @@ def test_a_fault_of_a_rule_is_told_with_its_line(tmp_path, old, new, said):
         ("min_support = true", "line 5: thresholds.1.min_support"),
         ("renotify_after = 24", "line 5: thresholds.1.renotify_after: 24 is no duration"),
         ('renotify_after = "1 day"', "line 5: thresholds.1.renotify_after: '1 day' is no duration"),
+        ('renotify_after = "0s"', "renotify_after is 0s: write how long a notice is enough"),
         ("max_open = 0", "line 5: thresholds.1.max_open"),
     ],
 )

@@ -56,7 +56,7 @@ def read_retry_after(text: str | None, now: datetime) -> timedelta | None:
         return timedelta(seconds=float(said))
     try:
         until = parsedate_to_datetime(said)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year or an offset beyond what a number of C holds
         return None
     aware = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(timedelta(0), aware - now)

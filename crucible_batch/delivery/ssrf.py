@@ -28,10 +28,13 @@ _EMBEDDING = (
     (IPv6Network("::/96"), 0),  # compatible, deprecated
     (IPv6Network("::ffff:0:0:0/96"), 0),  # translated, RFC 2765
     (IPv6Network("64:ff9b::/96"), 0),  # NAT64, RFC 6052
-    (IPv6Network("64:ff9b:1::/48"), 0),  # NAT64 of a site, RFC 8215
     (IPv6Network("2002::/16"), 80),  # 6to4, RFC 3056
 )
 """IPv6 ranges with an IPv4 address inside, and how many bits stand to the right of it."""
+
+_LOCAL = tuple(map(IPv6Network, ("64:ff9b:1::/48", "fec0::/10", "3fff::/20", "5f00::/16")))
+"""Ranges no public host is in that not every Python knows of: the NAT64 of a site (RFC 8215; its
+owner decides where the address inside stands), site-local, documentation, segment routing."""
 
 
 class RefusedError(Exception):
@@ -84,9 +87,13 @@ def why_not_public(address: Address) -> str | None:
         (address.is_loopback, "loopback"),
         (address.is_link_local, "link-local"),
         (address.is_multicast, "multicast"),
-        (not address.is_global, "private or reserved"),
+        (not address.is_global or _is_local(address), "private or reserved"),
     )
     return next((kind for holds, kind in kinds if holds), None)
+
+
+def _is_local(address: Address) -> bool:
+    return any(address in network for network in _LOCAL if network.version == address.version)
 
 
 def read_allowed(text: str) -> str | IPv4Network | IPv6Network:

@@ -156,7 +156,7 @@ def _checked_url(endpoint: Endpoint) -> httpx.URL:
         raise RefusedError("the address is no URL") from error
     if url.scheme != "https" and not (url.scheme == "http" and endpoint.allow_http):
         raise RefusedError(f"the address begins with {url.scheme}:, not with https:")
-    if not url.host or url.userinfo:
+    if not url.raw_host or url.userinfo:  # host would decode xn--, and fail where it cannot
         raise RefusedError("the address has no host, or a password in it")
     return url
 

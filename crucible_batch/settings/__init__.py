@@ -23,6 +23,7 @@ from pydantic import (
 
 from crucible_batch.errors import UsageError
 from crucible_batch.settings import faults
+from crucible_batch.settings.addresses import web_address
 from crucible_batch.settings.thresholds import Threshold
 from crucible_batch.settings.watch import (
     DEFAULT_THRESHOLDS,
@@ -101,6 +102,16 @@ class Judging(_Section):
         300.0, ge=0.0, le=86_400.0, description="longest Retry-After that is waited for"
     )
     commit_every: Whole = Field(500, ge=1, le=100_000, description="verdicts of one commit")
+
+    @field_validator("base_url")
+    @classmethod
+    def _an_address_or_nothing(cls, address: str) -> str:
+        if address:
+            try:
+                web_address(address)
+            except ValueError as error:
+                raise ValueError(f"the address {error}, e.g. http://127.0.0.1:11434/v1") from None
+        return address
 
     @field_validator("usd_per_million_tokens")
     @classmethod

@@ -62,8 +62,14 @@ def _problem(fault: Any, lines: Sequence[tuple[Place, int]], model: type[BaseMod
             return f"{at}{name}: {fault['msg'].removeprefix('Value error, ')}"
         case "located":
             return f"{at}{fault['ctx']['message']}"
-    shown = "" if place[-1:] in SECRETIVE else f" (got {fault['input']!r})"
+    shown = "" if _may_hold_a_secret(place) else f" (got {fault['input']!r})"
     return f"{at}{name}: {fault['msg']}{shown}"
+
+
+def _may_hold_a_secret(place: Place) -> bool:
+    """Whether what stands at a place is not to be quoted: an address, or all of an endpoint."""
+    is_endpoint = place[:1] == ("webhooks",) and len(place) <= 2
+    return is_endpoint or place[-1:] in SECRETIVE
 
 
 def _without_branches(place: Sequence[str | int]) -> Place:
@@ -155,7 +161,7 @@ def _siblings(place: Place, model: type[BaseModel]) -> list[str]:
             if inner is None:
                 break
             model = inner
-    head = "".join(f"{part}." for part in around)
+    head = f"{_named(around)}." if around else ""
     own = [f"{head}{name}" for name in model.model_fields]
     return own if around else [*own, *_inner_names(model)]
 

@@ -42,7 +42,14 @@ FAN_OUT: dict[tuple[Metric, str | None], str] = {
 """What a rule may be fanned out by: one evaluation, and one alert, for each."""
 
 Text = Annotated[
-    str, Field(strict=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
+    str,
+    Field(
+        strict=True,
+        min_length=1,
+        max_length=200,
+        # no control characters, as in every id, and not blank
+        pattern=r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+    ),
 ]
 Times = Annotated[int, Field(strict=True, ge=1, le=1_000)]
 Count = Annotated[int, Field(strict=True, ge=0)]
@@ -53,7 +60,10 @@ def _value(value: object) -> object:
     if isinstance(value, str):
         return duration(value)
     if isinstance(value, timedelta | int | float) and not isinstance(value, bool):
-        return value if isinstance(value, timedelta) else float(value)
+        try:
+            return value if isinstance(value, timedelta) else float(value)
+        except OverflowError:
+            raise ValueError("the number is too large: write a finite number") from None
     raise ValueError(f"{value!r} is neither a number nor a duration such as 7d")
 
 
@@ -169,7 +179,7 @@ class Threshold(_Part):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        for fault in (self._wrong_subject(), self._wrong_limits()):
+        for fault in (self._wrong_subject(), self._wrong_wait(), self._wrong_limits()):
             if fault:
                 raise ValueError(f"rule {self.id!r}: {fault}")
         return self
@@ -184,6 +194,11 @@ class Threshold(_Part):
         if self.by not in {None, allowed}:
             can = f"by = {allowed!r} or nothing" if allowed else "no by"
             return f"by = {self.by!r} is not possible for {self.statistic}: write {can}"
+        return None
+
+    def _wrong_wait(self) -> str | None:
+        if self.renotify_after == timedelta(0):
+            return "renotify_after is 0s: write how long a notice is enough, such as 24h"
         return None
 
     def _wrong_limits(self) -> str | None:

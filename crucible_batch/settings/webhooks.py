@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from ipaddress import ip_network
-from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from crucible_batch.settings.addresses import allowed_host, web_address
 
 Told = Literal["opened", "escalated", "reminder", "resolved"]
 
@@ -54,28 +62,30 @@ class Webhook(BaseModel):
     @classmethod
     def _names_and_networks(cls, allow: tuple[str, ...]) -> tuple[str, ...]:
         for entry in allow:
-            if set(entry) & set("/:*@ "):
-                try:
-                    ip_network(entry.strip("[]"))
-                except ValueError:
-                    raise ValueError(f"{entry!r} is no host name, address or network") from None
+            try:
+                ip_network(entry.strip("[]"))
+            except ValueError:
+                allowed_host(entry)
         return allow
 
-    @model_validator(mode="after")
-    def _address(self) -> Webhook:
+    @field_validator("url")
+    @classmethod
+    def _address(cls, url: str, info: ValidationInfo) -> str:
         """Check the address without quoting it: it may hold a secret."""
+        name = info.data.get("name", "this endpoint")
         try:
-            parts = urlsplit(self.url)
-            usable = bool(parts.hostname) and (parts.port or 1) > 0
-        except ValueError:
-            raise ValueError(f"the url of {self.name} cannot be read") from None
-        if parts.scheme not in {"https", "http"} or not usable:
-            raise ValueError(f"the url of {self.name} has to look like https://host/path")
-        if parts.scheme == "http" and not self.allow_http:
+            parts = web_address(url)
+        except ValueError as error:
+            raise ValueError(f"the url of {name} {error}") from None
+        if "@" in parts.netloc:
+            raise ValueError(f"the url of {name} holds a user or a password")
+        return url
+
+    @model_validator(mode="after")
+    def _encrypted(self) -> Self:
+        if web_address(self.url).scheme == "http" and not self.allow_http:
             raise ValueError(
                 f"the url of {self.name} begins with http: what it carries could be read and "
                 "changed on the way; use https, or set allow_http = true"
             )
-        if "@" in parts.netloc:
-            raise ValueError(f"the url of {self.name} holds a user or a password")
         return self

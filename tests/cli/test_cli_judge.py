@@ -80,6 +80,13 @@ def test_without_an_address_it_says_how_to_give_one(crucible, judging):
     assert "--base-url" in done.err
 
 
+def test_an_address_that_cannot_be_read_is_a_usage_error(crucible, judging):
+    judging.settings("")
+    done = crucible("qrels", "judge", "r", "--judge", "m", "--base-url", "http://[::1")
+    assert done.code == 2
+    assert "judge.base_url: 'http://[::1' cannot be read" in done.err
+
+
 def test_judge_and_address_come_from_options_or_the_environment(
     crucible, judging, judge_server, monkeypatch
 ):

@@ -67,6 +67,8 @@ def test_a_receiver_is_left_alone_as_long_as_it_asks_within_reason(asked, least)
         ("", None),
         (None, None),
         ("9" * 30, None),
+        ("Fri, 01 May 2026 12:30:00 +99999999999999999999", None),
+        ("Fri, 01 May 99999999999999999999 12:30:00 GMT", None),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(text, wait):

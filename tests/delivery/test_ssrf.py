@@ -34,6 +34,7 @@ INSIDE = (
     *("192.168.1.1", "100.64.0.1", "::ffff:10.0.0.1", "::ffff:7f00:1", "::127.0.0.1"),
     *("64:ff9b::10.0.0.1", "64:ff9b:1::a00:1", "2002:7f00:1::", "fc00::1", "fd00:ec2::254"),
     *("255.255.255.255", "224.0.0.1", "ff02::1", "192.0.2.1", "localhost"),
+    *("fec0::1", "3fff::1", "5f00::1", "2001:db8::1", "100.100.100.200"),
 )
 
 
@@ -54,6 +55,26 @@ def test_a_public_address_is_allowed(address):
 def test_a_name_that_leads_inside_is_refused():
     with pytest.raises(RefusedError, match=r"^hooks\.example leads to a loopback address"):
         checked("hooks.example", resolve=to("127.0.0.1"))
+
+
+@pytest.mark.parametrize("host", ["hooks.example.", "127.0.0.1.", "metadata.internal"])
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [
+        ("169.254.169.254", "link-local"),
+        ("::ffff:10.0.0.1", "private"),
+        ("2002:a00:1::", "private"),
+    ],
+)
+def test_neither_a_full_stop_at_its_end_nor_its_name_makes_a_host_public(host, address, kind):
+    with pytest.raises(RefusedError, match=f"leads to a {kind}.* address, which is not allowed"):
+        checked(host, resolve=to(address))
+
+
+def test_the_nat64_of_a_site_is_never_public():
+    """Its owner decides where the inner address stands; here 10.0.0.1 and, at the end, 8.8.8.8."""
+    with pytest.raises(RefusedError, match="private"):
+        checked("64:ff9b:1:a00:0:100:808:808")
 
 
 def test_a_name_with_one_address_inside_is_not_trusted_at_all():

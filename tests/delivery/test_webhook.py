@@ -117,6 +117,9 @@ def test_nobody_listening_is_a_failure():
         ("https://", "no host"),
         ("https://exa mple.org:x/", "no URL"),
         ("https://127.1/", "loopback"),
+        ("https://2130706433/", "loopback"),
+        ("https://127\u30020\u30020\u30021/", "loopback"),
+        ("https://xn--a/", "cannot be resolved"),
         ("https://[::ffff:10.0.0.1]/", "private"),
     ],
 )

@@ -13,6 +13,7 @@ from crucible_batch.judges.chat_client import Endpoint
 from crucible_batch.judges.offline import LexicalJudge
 from crucible_batch.judges.question import lane
 from crucible_batch.settings import Judging
+from crucible_batch.settings.addresses import web_address
 
 NAMED = re.compile(r"(?P<model>.+)@(?P<version>[0-9a-f]{12})")
 MODEL = re.compile(r"(?!\s*\Z)[^\x00-\x1f\x7f-\x9f]{1,240}")
@@ -98,8 +99,7 @@ def find_endpoint(options: JudgeOptions, settings: Judging) -> Endpoint:
         UsageError: No address is known, it is none, or `max_cost` is asked for without prices.
     """
     base_url = options.base_url or settings.base_url
-    if not re.match(r"https?://[^/\s]+", base_url):
-        problem = f"{base_url!r} is no address" if base_url else "no address is set"
+    if problem := _wrong_address(base_url):
         raise UsageError(
             "The judge's endpoint is not known",
             problems=[f"judge.base_url: {problem}"],
@@ -119,6 +119,16 @@ def find_endpoint(options: JudgeOptions, settings: Judging) -> Endpoint:
         backoff_seconds=settings.backoff_seconds,
         max_wait_seconds=settings.max_wait_seconds,
     )
+
+
+def _wrong_address(base_url: str) -> str | None:
+    if not base_url:
+        return "no address is set"
+    try:
+        web_address(base_url)
+    except ValueError as error:
+        return f"{base_url!r} {error}"
+    return None
 
 
 def _key(variable: str) -> str | None:
