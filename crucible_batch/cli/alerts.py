@@ -33,9 +33,10 @@ def list_(
     json: Json = False,
 ) -> None:
     """Print the alerts that are open, critical ones first."""
-    from crucible_batch.assemble.alerts import list_alerts
+    from crucible_batch.assemble.alerts import kept_back, list_alerts
 
-    found = list_alerts(open_store(root).workspace(workspace).snapshot(), resolved=resolved)
+    snapshot = open_store(root).workspace(workspace).snapshot()
+    found = list_alerts(snapshot, resolved=resolved)
     if json:
         _emit_rows(found.iter_rows(named=True))
     elif found.is_empty():
@@ -43,6 +44,8 @@ def list_(
     else:
         header = ("alert", "state", "severity", "rule", "labels", "since", "quiet")
         emit(table(header, [_line(row) for row in found.iter_rows(named=True)]))
+        for line in kept_back(snapshot):
+            emit(line)
 
 
 @app.command()

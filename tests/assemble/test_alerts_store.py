@@ -17,11 +17,12 @@ from crucible_batch.assemble.alerts import (
     acknowledge_alert,
     alert_history,
     fold_alerts,
+    kept_back,
     list_alerts,
     show_alert,
     snooze_alert,
 )
-from crucible_batch.assemble.alerts.scan import _recent
+from crucible_batch.assemble.alerts.scan import recent_evaluations
 from crucible_batch.assemble.gate.gather import open_alerts
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UnknownNameError, UsageError
@@ -174,10 +175,15 @@ def test_what_is_read_of_the_past_is_enough(values, in_a_row, unknown):
     watch = Watch(BOTH, **counts).nights(*values[:-1])
     last = measured(values[-1], len(values), limits=BOTH, **counts)
     past = pl.DataFrame(
-        [{"rule_id": "churn", "labels": "{}", "verdict": e.verdict} for e in watch.evaluations],
-        schema={"rule_id": pl.String, "labels": pl.String, "verdict": pl.String},
-    )
-    kept = _recent(past.with_row_index(), reach(last.counts))["index"].to_list()
+        [
+            {"scan_id": e.scan.scan_id, "as_of": e.scan.as_of, "verdict": e.verdict}
+            for e in watch.evaluations
+        ],
+        schema={"scan_id": pl.String, "as_of": pl.Datetime("us", "UTC"), "verdict": pl.String},
+    ).with_columns(rule_id=pl.lit("churn"), labels=pl.lit("{}"), _commit=pl.lit(1))
+    shuffled = past.with_row_index().sample(fraction=1, shuffle=True, seed=1)
+    found = recent_evaluations(shuffled.lazy(), [last.condition], reach(last.counts))
+    kept = found["index"].to_list()
     recent = [watch.evaluations[n] for n in kept]
     for state in watch.states.values():
         twin = state.condition.is_about_the_unknown
@@ -185,6 +191,27 @@ def test_what_is_read_of_the_past_is_enough(values, in_a_row, unknown):
         short = fold(state.condition, watch.of(state.condition.fingerprint), own)
         one = last.of_the_unknown() if twin else last
         assert transition(short, one)[1] == transition(state, one)[1]
+
+
+def test_of_a_long_past_only_what_matters_is_read():
+    """A known condition and one that is never known, every night; one that was there long ago."""
+    rows = [
+        {"as_of": FIRST + timedelta(days=night), "labels": labels, "verdict": verdict}
+        for night in range(400)
+        for labels, verdict in (('{"type":"a"}', "ok"), ('{"type":"b"}', "unknown"))
+    ]
+    rows += [{"as_of": FIRST, "labels": '{"type":"c"}', "verdict": "breach"}]
+    schema = {"as_of": pl.Datetime("us", "UTC"), "labels": pl.String, "verdict": pl.String}
+    stored = pl.DataFrame(rows, schema=schema).with_columns(
+        rule_id=pl.lit("churn"), _commit=pl.lit(1), scan_id=pl.col("as_of").cast(pl.String)
+    )
+    conditions = [measured(0.0, 401, labels={"type": t}).condition for t in "abc"]
+    found = recent_evaluations(stored.lazy(), conditions, 10)
+    assert dict(found.group_by("labels").len().iter_rows()) == {
+        '{"type":"a"}': 10,
+        '{"type":"b"}': 10,
+        '{"type":"c"}': 1,
+    }
 
 
 def test_what_max_open_keeps_back_is_said(tmp_path):
@@ -195,6 +222,11 @@ def test_what_max_open_keeps_back_is_said(tmp_path):
     )
     (alert,) = list_alerts(nights.snapshot).to_dicts()
     assert json.loads(alert["labels"]) == {"type": "c"}
+    assert kept_back(nights.snapshot) == done.messages
+    nights.night(by={"a": 0.12, "b": 0.0, "c": 0.3})
+    assert kept_back(nights.snapshot)[0].startswith("rule churn: 1 more in breach")
+    nights.night(by={"a": 0.0, "b": 0.0, "c": 0.3})
+    assert kept_back(nights.snapshot) == ()
 
 
 def test_the_gate_sees_the_alerts_that_are_open(nights):

@@ -15,6 +15,7 @@ from crucible_batch.assemble.drift import (
     latest_scan,
     scan_drift,
     scan_json,
+    scan_lines,
     scan_text,
     snapshot_corpus,
 )
@@ -178,13 +179,17 @@ def test_what_follows_is_in_the_same_commit_and_sees_the_lake_before_it(watched)
             "workspace_id": "default", "event_id": facts.scan_id, "action": "drift.alert",
             "target": "churn", "actor": "watch", "occurred_at": facts.as_of, "detail": "{}",
         }  # fmt: skip
-        return {"audit_log": pl.DataFrame([event], schema=TABLES["audit_log"].schema)}
+        frame = pl.DataFrame([event], schema=TABLES["audit_log"].schema)
+        return Plan(events={"audit_log": frame}, messages=("said once",))
 
     before = watched.store.workspace("default").snapshot().seq
     scan = scan_drift(watched.store, "default", as_of=MAY, follow=follow)
     assert seen == [(before, scan.facts.scan_id, ["breach"])]
     assert "audit_log" in watched.rows("commits")[-1]["tables"]
-    scan_drift(watched.store, "default", as_of=MAY, follow=follow)
+    assert scan_lines(scan)[-1] == "said once"
+    assert scan_json(scan)["messages"] == ["said once"]
+    again = scan_drift(watched.store, "default", as_of=MAY, follow=follow)
+    assert again.messages == ()
     assert len(seen) == 1
 
 
@@ -197,7 +202,7 @@ def test_a_writer_that_was_faster_makes_what_follows_be_asked_again(watched):
         seqs.append(lake.seq)
         if len(seqs) == 1:
             corpus(watched, "v3", "x", seen=MAY + DAY)
-        return {}
+        return Plan()
 
     assert scan_drift(watched.store, "default", as_of=MAY, follow=follow).created
     assert len(seqs) == 2

@@ -53,6 +53,14 @@ def test_the_list_shows_what_is_open(crucible, nights, alert):
     assert "firing  warn      churn  type=person" in out
 
 
+def test_the_list_ends_with_what_has_no_alert_of_its_own(crucible, nights):
+    nights.counts["max_open"] = 1
+    nights.night(by={"law": 0.12, "person": 0.12})
+    assert crucible("alerts", "list").out.splitlines()[-1] == (
+        "rule churn: 1 more in breach, without an alert of their own (max_open)"
+    )
+
+
 def test_the_list_says_when_nothing_is_wrong(crucible, nights):
     for _ in range(2):
         nights.night(by={"person": 0.0})

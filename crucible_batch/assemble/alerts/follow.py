@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
-
-import polars as pl
 
 from crucible_batch.assemble.alerts.scan import alert_tables, evaluation_of
 from crucible_batch.assemble.drift import Follow, ScanFacts
 from crucible_batch.settings import Settings, load_settings
 from crucible_batch.settings.thresholds import Threshold
-from crucible_batch.store import Snapshot, Store
+from crucible_batch.store import Plan, Snapshot, Store
 from crucible_batch.watch import thresholds
 from crucible_batch.watch.alert_model import Counts, Evaluation, Scan
 from crucible_batch.watch.measured import Measured
-
-LOG = logging.getLogger(__name__)
 
 
 def alerts_follow(store: Store, workspace: str) -> Follow:
@@ -44,9 +39,7 @@ def follow(settings: Settings, now: datetime) -> Follow:
     def understood(row: Mapping[str, Any]) -> Evaluation | None:
         return _understood(row, rules.get(row["rule_id"]))
 
-    def tables(
-        lake: Snapshot, facts: ScanFacts, found: Sequence[thresholds.Evaluation]
-    ) -> Mapping[str, pl.DataFrame]:
+    def tables(lake: Snapshot, facts: ScanFacts, found: Sequence[thresholds.Evaluation]) -> Plan:
         done = alert_tables(
             lake,
             Scan(scan_id=facts.scan_id, as_of=facts.as_of),
@@ -56,9 +49,7 @@ def follow(settings: Settings, now: datetime) -> Follow:
             webhooks=settings.webhooks,
             now=now,
         )
-        for message in done.messages:
-            LOG.warning("%s", message)
-        return done.events
+        return Plan(events=done.events, messages=done.messages)
 
     return tables
 

@@ -17,7 +17,7 @@ import polars as pl
 from crucible_batch.assemble.alerts.stored import EVENTS, states_of
 from crucible_batch.contracts import TABLES
 from crucible_batch.settings.webhooks import Webhook
-from crucible_batch.store import Snapshot
+from crucible_batch.store import Snapshot, canonical_json
 from crucible_batch.watch.alert_fold import reach
 from crucible_batch.watch.alert_model import (
     UNKNOWN,
@@ -36,6 +36,9 @@ EVALUATIONS, DELIVERIES = TABLES["drift_evaluations"], TABLES["deliveries"]
 
 ENDPOINT_LABEL = "endpoint"
 """Label of an alert about an endpoint; that endpoint is not told of it, the others are."""
+
+_ORDER = ("as_of", "_commit", "scan_id")
+"""Order of scans: their time, of several at one time that of their commits."""
 
 Row = Mapping[str, Any]
 
@@ -106,17 +109,20 @@ def alert_tables(
         The rows to commit beside the evaluations. None when the scan is committed already, and
         none when a scan of a later time is: alerts never go back in time.
     """
-    stored = snapshot.read(EVALUATIONS.name).sort("as_of", "_commit", "scan_id", *EVALUATIONS.key)
-    past = stored.collect()
-    if not past.filter(pl.col("scan_id") == scan.scan_id).is_empty():
+    stored = snapshot.read(EVALUATIONS.name)
+    there = stored.select(
+        done=(pl.col("scan_id") == scan.scan_id).any(),
+        newest=pl.col("as_of").max(),
+    ).collect(engine="streaming")
+    done_already, newest = there.row(0)
+    if done_already:
         return AlertTables()
-    later = past.filter(pl.col("as_of") > scan.as_of)
-    if not later.is_empty():
-        newest = later["as_of"][-1].isoformat()
-        said = f"alerts stay as they are: a scan as of {newest} has moved them on already"
-        return AlertTables(messages=(said,))
+    if newest is not None and newest > scan.as_of:
+        said = f"alerts stay as they are: a scan as of {newest.isoformat()} has moved them on"
+        return AlertTables(messages=(f"{said} already",))
     far = max((reach(one.counts) for one in evaluations), default=1)
-    rows = _recent(past, far).iter_rows(named=True)
+    conditions = [one.condition for one in evaluations]
+    rows = recent_evaluations(stored, conditions, far).iter_rows(named=True)
     before = [one for row in rows if (one := understood(row))]
     states = states_of(snapshot.read(EVENTS.name).drop("_commit").collect(), before)
     done = advance(states, evaluations, scan, rules=rules)
@@ -141,12 +147,49 @@ def wants(webhook: Webhook, event: AlertEvent) -> bool:
     return rank(event.notify) >= rank(webhook.min_severity) and not is_about_it
 
 
-def _recent(past: pl.DataFrame, far: int) -> pl.DataFrame:
-    """Per rule and labels the last so many evaluations, and the last so many that are known."""
-    known = pl.col("verdict") != UNKNOWN
-    after = pl.int_range(pl.len(), 0, -1).over("rule_id", "labels")
-    known_after = known.cum_sum(reverse=True).over("rule_id", "labels")
-    return past.filter((after <= far) | (known & (known_after <= far)))
+def recent_evaluations(
+    stored: pl.LazyFrame, conditions: Collection[Condition], far: int
+) -> pl.DataFrame:
+    """What of the past these conditions depend on; the rest of it is not held in memory.
+
+    The last scans are read, and of earlier ones what conditions lack that they did not evaluate, or
+    found unknown.
+
+    Args:
+        stored: Rows of `drift_evaluations`, with `_commit`, in any order.
+        conditions: Those that are evaluated now.
+        far: How many evaluations matter; see `alert_fold.reach`.
+
+    Returns:
+        At least the last so many evaluations of each, and the last so many that are known; oldest
+        first.
+    """
+    scans = stored.select(_ORDER).unique().collect(engine="streaming").sort(_ORDER)
+    if scans.is_empty():
+        return stored.clear().collect()
+    since = pl.lit(scans["as_of"].tail(far)[0])
+    about, known = ["rule_id", "labels"], pl.col("verdict") != UNKNOWN
+    near = stored.filter(pl.col("as_of") >= since).collect()
+    wanted = pl.DataFrame(
+        [(one.rule_id, canonical_json(dict(one.labels))) for one in conditions],
+        schema=dict.fromkeys(about, pl.String),
+        orient="row",
+    )
+    seen = near.group_by(about).agg(n=pl.len(), n_known=known.sum())
+    short = (
+        wanted.join(seen, on=about, how="left")
+        .with_columns(pl.col("n", "n_known").fill_null(0))
+        .filter(pl.col("n_known") < far)
+        .select(*about, rare=pl.col("n") < far)
+    )
+    before = (
+        stored.filter(pl.col("as_of") < since)
+        .join(short.lazy(), on=about)
+        .filter(known | pl.col("rare"))
+        .drop("rare")
+        .collect(engine="streaming")
+    )
+    return pl.concat([before.select(near.columns), near]).sort(*_ORDER, *about)
 
 
 def _fan_out(

@@ -9,12 +9,13 @@ from typing import Any
 
 import polars as pl
 
+from crucible_batch.assemble.alerts.scan import EVALUATIONS
 from crucible_batch.assemble.alerts.stored import EVENTS, fold_alerts, states_of
 from crucible_batch.assemble.deliver.outbox import outbox
 from crucible_batch.assemble.prefix import by_prefix
 from crucible_batch.errors import UsageError
 from crucible_batch.store import Committed, Plan, Snapshot, Store, combined_hash
-from crucible_batch.watch.alert_model import RESOLVED, AlertEvent, AlertState
+from crucible_batch.watch.alert_model import BREACH, RESOLVED, AlertEvent, AlertState
 from crucible_batch.watch.alert_payload import event_row
 from crucible_batch.watch.alerts import acknowledge, snooze
 
@@ -52,6 +53,23 @@ def list_alerts(snapshot: Snapshot, *, resolved: bool = False) -> pl.DataFrame:
     shown = alerts if resolved else alerts.filter(pl.col("state") != RESOLVED)
     over = (pl.col("state") == RESOLVED).alias("over")
     return shown.sort(over, "severity", "opened_at", "fingerprint")  # critical sorts before warn
+
+
+def kept_back(snapshot: Snapshot) -> tuple[str, ...]:
+    """What the last scan found in breach and `max_open` left without an alert, a line per rule."""
+    stored = snapshot.read(EVALUATIONS.name)
+    scans = stored.select("as_of", "_commit", "scan_id").unique().collect(engine="streaming")
+    if scans.is_empty():
+        return ()
+    last = scans.sort("as_of", "_commit", "scan_id")["scan_id"][-1]
+    breaches = stored.filter(pl.col("scan_id") == last, pl.col("verdict") == BREACH)
+    rows = breaches.select("rule_id", "labels").collect()
+    alerts = list_alerts(snapshot).select("rule_id", "labels")
+    without = rows.join(alerts, on=["rule_id", "labels"], how="anti")
+    return tuple(
+        f"rule {rule}: {n:,} more in breach, without an alert of their own (max_open)"
+        for rule, n in without.group_by("rule_id").len().sort("rule_id").iter_rows()
+    )
 
 
 def show_alert(snapshot: Snapshot, alert: str) -> AlertDetail:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -58,8 +58,9 @@ class ScanFacts:
         ]
 
 
-Follow = Callable[[Snapshot, ScanFacts, Sequence[Evaluation]], Mapping[str, pl.DataFrame]]
-"""What follows from the evaluations: rows of further event tables, for the same commit.
+Follow = Callable[[Snapshot, ScanFacts, Sequence[Evaluation]], Plan]
+"""What follows from the evaluations: rows of further event tables, for the same commit, and what a
+person should know of it.
 
 It is given the lake as it is right before the commit, and asked again whenever another writer was
 faster; so what it folds from earlier events is never out of date. It must not write anything.
@@ -76,6 +77,7 @@ class DriftScan:
         evaluations: Its rows of `drift_evaluations`, by rule and labels.
         created: False: the scan was there already, and nothing was written.
         commit: Number of its commit.
+        messages: What a person should know of what follows from it; none of one that was there.
     """
 
     facts: ScanFacts
@@ -83,6 +85,7 @@ class DriftScan:
     evaluations: pl.DataFrame
     created: bool
     commit: int
+    messages: tuple[str, ...] = ()
 
 
 def scan_drift(
@@ -133,6 +136,7 @@ def scan_drift(
         as_of=as_of,
         snapshot_id=corpus.row["snapshot_id"],
     )
+    messages: tuple[str, ...] = ()
     if (seq := opened.committed(_key(facts))) is None:
         progress("rules")
         evaluations = evaluate(
@@ -142,10 +146,11 @@ def scan_drift(
         about = About(settings_hash=settings.watch_hash, seed=settings.statistics.seed)
         done = opened.commit(decide, kind="drift.scan", idempotency_key=_key(facts), about=about)
         seq, created = done.seq, done.created
+        messages = done.messages if created else ()
     else:
         created = False
     _write_stats(opened, facts, seq, settings)
-    return _read(opened, facts, seq, created=created)
+    return replace(_read(opened, facts, seq, created=created), messages=messages)
 
 
 def latest_scan(store: Store, workspace: str, *, as_of: datetime) -> DriftScan | None:
@@ -199,9 +204,8 @@ def _decision(
         if not is_stored(lake, facts.snapshot_id):
             events |= linked_to_previous(lake, corpus, versions.previous_name).events()
         events[EVALUATIONS.name] = rows
-        if follow is not None:
-            events |= follow(lake, facts, evaluations)
-        return Plan(events=events)
+        more = Plan() if follow is None else follow(lake, facts, evaluations)
+        return Plan(events={**events, **more.events}, messages=more.messages)
 
     return decide
 

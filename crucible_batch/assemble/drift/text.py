@@ -24,11 +24,12 @@ def scan_text(scan: DriftScan) -> str:
 
 
 def scan_lines(scan: DriftScan) -> tuple[str, ...]:
-    """The corpus in one line, the verdicts counted, and every rule that is not ok."""
+    """The corpus in one line, the verdicts counted, every rule that is not ok, and messages."""
     rows = scan.evaluations.to_dicts()
     open_ = _by_weight([row for row in rows if row["verdict"] != "ok"])
     told = (f"{GLYPHS[row['verdict']]} {words.one_line(_told(row))}" for row in open_)
-    return (corpus_line(scan.snapshot.row), _counted(rows), *told)
+    messages = (words.one_line(message) for message in scan.messages)
+    return (corpus_line(scan.snapshot.row), _counted(rows), *told, *messages)
 
 
 def corpus_line(row: Mapping[str, Any]) -> str:
@@ -78,6 +79,7 @@ def scan_json(scan: DriftScan) -> dict[str, Any]:
         "commit": scan.commit,
         "snapshot": _plain([scan.snapshot.row])[0],
         "evaluations": rows,
+        "messages": list(scan.messages),
     }
 
 
