@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -20,7 +21,11 @@ KNOWN_SUFFIXES = (
 
 @dataclass(frozen=True)
 class Expanded:
-    """Files found under the given paths, and those of a folder left aside as no known format."""
+    """Files found under the given paths, and what a folder holds beside them.
+
+    Left aside is what has no known format, and what cannot be read at all: links that lead nowhere
+    or to a folder, pipes, sockets.
+    """
 
     files: tuple[Path, ...]
     skipped: tuple[Path, ...]
@@ -62,8 +67,9 @@ def _expand_one(given: str, suffixes: tuple[str, ...]) -> tuple[list[Path], list
     if path.is_file():
         return [path], []
     if path.is_dir():
-        found = [file for file in path.rglob("*") if file.is_file() and not _hidden(path, file)]
-        taken = [file for file in found if not suffixes or plain_name(file).endswith(suffixes)]
+        found = list(_entries(path))
+        files = [file for file in found if file.is_file()]
+        taken = [file for file in files if not suffixes or plain_name(file).endswith(suffixes)]
         left = [file for file in found if file not in set(taken)]
     elif glob.has_magic(given):
         matches = [Path(match) for match in glob.glob(given, recursive=True)]  # noqa: PTH207
@@ -78,15 +84,35 @@ def _expand_one(given: str, suffixes: tuple[str, ...]) -> tuple[list[Path], list
     if not taken:
         raise UsageError(
             f"{given} has no file to load",
-            problems=[f"{file} has no known name" for file in sorted(left)],
+            problems=[f"{file} {_why_left(file)}" for file in sorted(left)],
             fix=f"files are known by {', '.join(dict.fromkeys(suffixes))} (and .gz, .bz2, .zst); "
             "--format takes files of any name; CSV is not read",
         )
     return taken, left
 
 
-def _hidden(folder: Path, file: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+def _why_left(file: Path) -> str:
+    return "has no known name" if file.is_file() else "is no file that can be read"
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """Everything below a folder that is not a folder itself, and links to folders; not the hidden.
+
+    Raises:
+        OSError: A folder cannot be read: what it holds would be missing without a word.
+    """
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for root, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not _hidden(name)]
+        links = [name for name in folders if Path(root, name).is_symlink()]
+        yield from (Path(root, name) for name in (*names, *links) if not _hidden(name))
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
 
 
 def plain_name(path: Path) -> str:

@@ -18,6 +18,7 @@ from crucible_batch.assemble.feedback import (
 )
 from crucible_batch.assemble.gate import run_gate
 from crucible_batch.assemble.golden.sets import item_detail, the_set
+from crucible_batch.assemble.load import load_corpus
 from crucible_batch.errors import UnknownNameError, UsageError
 
 ITEMS = (
@@ -262,6 +263,15 @@ def test_a_correction_says_something_and_only_once(bench):
     for nothing in (Corrected(), Corrected(answer=" "), Corrected(doc_ids=("",))):
         with pytest.raises(UsageError, match=r"Nothing is corrected|is blank"):
             correct(bench, nothing)
+
+
+def test_a_document_of_a_correction_is_one_there_is_once_a_corpus_is_loaded(bench, tmp_path):
+    path = tmp_path / "documents.jsonl"
+    path.write_text('{"doc_id": "d7", "content_hash": "h", "hash_version": "v"}\n')
+    load_corpus(bench.store, [path], corpus_version="v1")
+    with pytest.raises(UnknownNameError, match="No document is called 'd77'"):
+        correct(bench, Corrected(doc_ids=("d7", "d5", "d77")))
+    assert correct(bench, Corrected(doc_ids=("d7", "d5"))).created, "d5 was retrieved"
 
 
 def test_a_promoted_failure_is_closed_to_corrections(bench):

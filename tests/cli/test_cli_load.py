@@ -88,7 +88,7 @@ def test_a_folder_names_the_files_it_leaves_aside(golden, crucible, tmp_path):
     (folder / "notes.md").write_text("hello")
     done = crucible("load", "run", folder, "--run", "r")
     assert done.code == 0
-    assert "left aside, no known format or beside tables: " in done.out
+    assert "left aside, no known format, no file, or beside tables: " in done.out
     assert "notes.md" in done.out
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import os
 from pathlib import Path
 
 import polars as pl
@@ -36,6 +37,40 @@ def test_files_of_unknown_and_hidden_names_in_a_folder_are_left_aside_and_only_t
         write(name, LINE)
     found = expand([tmp_path])
     assert (names(found.files), names(found.skipped)) == (["a.jsonl"], ["README.md"])
+
+
+def test_what_cannot_be_read_as_a_file_is_named_whatever_it_is_called(write, tmp_path):
+    write("a.jsonl", LINE)
+    write("elsewhere/x.jsonl", LINE)
+    inside = tmp_path / "in"
+    inside.mkdir()
+    (inside / "good.jsonl").symlink_to(tmp_path / "a.jsonl")
+    (inside / "gone.jsonl").symlink_to(tmp_path / "nowhere.jsonl")
+    (inside / "round.jsonl").symlink_to(inside / "round.jsonl")
+    (inside / "folder").symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(inside / "pipe.jsonl")
+    found = expand([inside])
+    assert names(found.files) == ["good.jsonl"]
+    assert names(found.skipped) == ["folder", "gone.jsonl", "pipe.jsonl", "round.jsonl"]
+
+
+def test_a_folder_of_nothing_that_can_be_read_says_so(tmp_path):
+    (tmp_path / "gone.jsonl").symlink_to(tmp_path / "nowhere.jsonl")
+    with pytest.raises(UsageError, match=r"gone\.jsonl is no file that can be read"):
+        expand([tmp_path])
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(write, tmp_path, monkeypatch):
+    """As root every folder can be: the listing fails by hand."""
+    write("a.jsonl", LINE)
+
+    def walk(folder, onerror):
+        onerror(PermissionError(13, "Permission denied", str(folder)))
+        return iter(())
+
+    monkeypatch.setattr("crucible_batch.formats.folders.os.walk", walk)
+    with pytest.raises(PermissionError):
+        expand([tmp_path])
 
 
 def test_a_wanted_format_takes_files_of_any_name_from_a_folder(write, tmp_path):

@@ -15,7 +15,7 @@ from crucible_batch.assemble.prefix import by_prefix
 from crucible_batch.contracts import TABLES
 from crucible_batch.contracts.reasons import reason_lines
 from crucible_batch.contracts.vocabulary import ERROR_CLASSES, FEEDBACK_KINDS
-from crucible_batch.errors import UsageError, suggestion
+from crucible_batch.errors import UnknownNameError, UsageError, suggestion
 from crucible_batch.store import Committed, Plan, Snapshot, Store, combined_hash
 
 FEEDBACK = TABLES["eval_feedback"]
@@ -154,7 +154,7 @@ def correct_feedback(
         The commit; `created` is false when the last correction says the same.
 
     Raises:
-        UnknownNameError: There is no such failure.
+        UnknownNameError: There is no such failure, or no such document.
         UsageError: Nothing is corrected, a text is blank, or the failure is promoted already.
     """
     said = {
@@ -163,6 +163,7 @@ def correct_feedback(
         "corrected_doc_ids": list(corrected.doc_ids) or None,
     }
     _check_said(said)
+    _check_documents(store.workspace(workspace).snapshot(), corrected.doc_ids)
 
     def event(events: list[Row], now: datetime) -> Row | None:
         _refuse_closed(events)
@@ -236,6 +237,28 @@ def _check_said(said: dict[str, Any]) -> None:
             "A text of the correction is blank" if given else "Nothing is corrected",
             fix="crucible feedback correct ID --answer TEXT [--assertion TEXT …] [--doc DOC …].",
         )
+
+
+def _check_documents(snapshot: Snapshot, doc_ids: Sequence[str]) -> None:
+    """Refuse a document that is nowhere, once a corpus is loaded: no ranking could ever find it.
+
+    Known is what any corpus version holds, and what was ever retrieved or judged.
+    """
+    left = set(doc_ids)
+    if not left or snapshot.read("documents").head(1).collect().is_empty():
+        return
+    for table in ("documents", "chunks", "qrels", "retrievals"):
+        named = pl.col("doc_id").is_in(sorted(left))
+        found = snapshot.read(table).filter(named).select("doc_id").unique().collect()
+        left -= set(found["doc_id"])
+        if not left:
+            return
+    raise UnknownNameError(
+        "document",
+        min(left),
+        (),
+        fix="check its id, or load the corpus version that holds it: crucible load corpus.",
+    )
 
 
 def _refuse_closed(events: Sequence[Row]) -> None:

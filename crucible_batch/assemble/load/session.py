@@ -259,7 +259,9 @@ class Session:
         notes = []
         if self.skipped:
             named = ", ".join(str(path) for path in self.skipped[:5])
-            notes.append(f"left aside, no known format or beside tables: {named}")
+            more = f" and {len(self.skipped) - 5:,} more" if len(self.skipped) > 5 else ""
+            why = "no known format, no file, or beside tables"
+            notes.append(f"left aside, {why}: {named}{more}")
         if n := self._surrogates():
             notes.append(f"{n:,} lone surrogates were replaced by U+FFFD")
         return tuple(notes)
