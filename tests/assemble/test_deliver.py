@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -425,3 +425,43 @@ def test_all_notices_arrive_in_order_whatever_the_receivers_do(nights, receiver)
             own = [one.seq for one in came if one.seq[0] == fingerprint]
             assert own == sorted(own)
         assert len(came) == 10
+
+
+def is_signed(came: Came) -> bool:
+    """Whether the public library makes the same signature of what came, at the time it says."""
+    moment = datetime.fromtimestamp(int(came.headers["webhook-timestamp"]), UTC)
+    expected = Webhook(SECRET).sign(came.message_id, moment, came.body.decode())
+    return came.headers["webhook-signature"] == expected
+
+
+def test_one_endpoint_that_does_everything_wrong_changes_nothing_for_the_others(nights, receiver):
+    nights.webhooks(receiver, "a", "b", "c", timeout_seconds=0.3)
+    receiver.script("/a", "500", "hang", "301", "429:-5", "drop", "429:" + "9" * 30, "endless")
+    receiver.script("/c", "410")
+    for value in (0.12, 0.3, 0.0, 0.0):
+        nights.night(value)
+        nights.deliver()
+    nights.drain_but("c")
+    assert nights.states() == {
+        "a": "delivered delivered delivered",
+        "b": "delivered delivered delivered",
+        "c": "disabled due due",
+    }
+    assert all(is_signed(came) for came in receiver.came())
+    assert [kinds(firsts(receiver.came(path))) for path in ("/a", "/b", "/c")] == [
+        ["opened", "escalated", "resolved"],
+        ["opened", "escalated", "resolved"],
+        ["opened"],
+    ]
+    assert len(receiver.came("/a")) == 9
+    assert len({came.message_id for came in receiver.came("/a")}) == 3
+    assert receiver.came("/elsewhere") == []
+
+
+@pytest.mark.parametrize("said", ["Fri, 01 May 99999999999999999999 12:30:00 GMT", "-1", "x" * 999])
+def test_a_retry_after_that_says_nothing_does_not_stop_the_dispatcher(nights, receiver, said):
+    receiver.script("/a", f"503:{said}")
+    nights.night(0.12)
+    assert nights.deliver().outcomes == {"retry": 1, "ok": 1}
+    nights.drain()
+    assert nights.states() == {"a": "delivered", "b": "delivered"}

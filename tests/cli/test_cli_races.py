@@ -115,3 +115,58 @@ def test_judgments_at_once_from_many_processes_are_one_row_and_one_event_each(
     assert [code for code, _, _ in ended] == [0] * 4
     accepted = [json.loads(out)["tables"][0]["n_accepted"] for _, out, _ in ended]
     assert sum(accepted) == count(crucible, "qrels") == count(crucible, "audit_log") == 100
+
+
+CHURN = """\
+[staleness]
+max_document_age = "never"
+[[thresholds]]
+id = "churn"
+metric = "doc_churn_ratio"
+warn = {op = ">", value = 0.10}
+[[thresholds]]
+id = "lost"
+metric = "doc_count_change"
+warn = {op = "<", value = -0.10}
+"""
+
+
+@pytest.fixture
+def corpus(store, crucible, file) -> Path:
+    """A corpus that lost half of its documents, and rules that say so."""
+    for number, names in ((1, "abcd"), (2, "ab")):
+        rows = [{"doc_id": n, "content_hash": n, "hash_version": "v"} for n in names]
+        seen = ("--observed-at", f"2026-04-0{number}T00:00:00Z")
+        words = load(store, "corpus", file(f"documents-{number}.jsonl", *rows))
+        assert crucible(*words, "--corpus-version", f"v{number}", *seen).code == 0
+    (store / "default" / "settings.toml").write_text(CHURN)
+    return store
+
+
+def scan(store: Path, night: int) -> list[str]:
+    return ["drift", "scan", "--as-of", f"2026-05-0{night}", "--root", str(store), "--json"]
+
+
+def open_alerts(crucible) -> list[str]:
+    lines = crucible("alerts", "list", "--json").out.splitlines()
+    return sorted(json.loads(line)["rule_id"] for line in lines)
+
+
+@pytest.mark.slow  # two processes that scan
+def test_the_same_scan_twice_at_once_is_one_commit_and_one_no_op(corpus, crucible):
+    ended = at_once(scan(corpus, 1), scan(corpus, 1))
+    assert [code for code, _, _ in ended] == [0, 0]
+    assert sorted(json.loads(out)["created"] for _, out, _ in ended) == [False, True]
+    assert open_alerts(crucible) == ["churn", "lost"]
+    n_commits = count(crucible, "commits")
+    assert crucible(*scan(corpus, 1)).json["created"] is False
+    assert count(crucible, "commits") == n_commits
+
+
+@pytest.mark.slow  # two processes that scan
+def test_scans_of_two_times_at_once_open_one_alert_per_condition(corpus, crucible):
+    ended = at_once(scan(corpus, 1), scan(corpus, 2))
+    assert [code for code, _, _ in ended] == [0, 0]
+    assert all(json.loads(out)["created"] for _, out, _ in ended)
+    assert open_alerts(crucible) == ["churn", "lost"]
+    assert count(crucible, "alert_events") == 2
