@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
+import polars as pl
 import pytest
 
 from crucible_batch.assemble.load import load_cache, load_policy
@@ -49,6 +51,13 @@ def test_bad_decisions_are_put_aside_and_the_good_ones_loaded(loads, policy, cou
     assert sum("no time zone" in line for line in report.reasons) == 1
 
 
+def test_what_two_bad_inputs_put_aside_stays_of_both(policy):
+    """Their good rows are the same, none, so they are the same load; their bad rows are not."""
+    first, second = (policy(decision(n, confidence=1.5 + n)) for n in (1, 2))
+    aside = [pl.read_parquet(path) for path in (*first.quarantine, *second.quarantine)]
+    assert [json.loads(frame["_row"].item())["decision_id"] for frame in aside] == ["p1", "p2"]
+
+
 def test_a_decision_that_is_there_with_another_verdict_is_refused(policy):
     policy(decision(1))
     with pytest.raises(ConflictError, match=r"verdict is 'answer', the input says 'refuse'"):
@@ -75,6 +84,26 @@ def test_states_of_the_cache_are_loaded_with_their_entries(loads, counted):
         (datetime(2026, 3, 1, 12, tzinfo=UTC), 2)
     ]
     assert not load_cache(loads.store, [entries]).created
+
+
+def test_an_observation_with_more_hits_than_lookups_is_put_aside(loads, counted):
+    state = {"observed_at": NOON, "mode": "shadow", "lookups": 3}
+    later = "2026-03-02T12:00:00Z"
+    seen = loads.lines(
+        "cache_observations.jsonl", state | {"hits": 5}, state | {"observed_at": later, "hits": 3}
+    )
+    report = loads._checked(load_cache(loads.store, [seen]))
+    assert counted(report, "cache_observations") == (2, 1, 1, 0)
+    assert "hits: more than lookups: 5 of 3" in report.reasons[0]
+
+
+def test_a_state_of_the_cache_that_is_there_with_other_counters_is_named_by_its_time(loads):
+    state = {"observed_at": NOON, "mode": "shadow", "lookups": 3, "hits": 0}
+    load_cache(loads.store, [loads.lines("cache_observations.jsonl", state)])
+    other = loads.lines("cache_observations.jsonl", state | {"hits": 1})
+    with pytest.raises(ConflictError) as caught:
+        load_cache(loads.store, [other])
+    assert "observed_at 2026-03-01T12:00:00+00:00: hits is 0" in str(caught.value)
 
 
 def test_a_folder_of_texts_is_a_corpus_version(loads, counted):

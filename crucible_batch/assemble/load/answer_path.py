@@ -9,9 +9,10 @@ import polars as pl
 
 from crucible_batch.assemble.load import rows as steps
 from crucible_batch.assemble.load.existing import settle
-from crucible_batch.assemble.load.report import LoadReport, Tallies
+from crucible_batch.assemble.load.report import LoadReport, Tallies, Tally
 from crucible_batch.assemble.load.session import Decision, Progress, Session
 from crucible_batch.contracts import TABLES
+from crucible_batch.contracts.validate import reject
 from crucible_batch.formats.verbs import VERB_TABLES, Verb
 from crucible_batch.store import Snapshot, Store, content_fingerprint
 
@@ -72,7 +73,8 @@ def _load(
         good: dict[str, pl.DataFrame] = {}
         for name, tally in tallies.items():
             rows = steps.fill_constant(found[name], "workspace_id", workspace, option="--workspace")
-            good[name] = steps.contract_rows(TABLES[name], steps.admit(TABLES[name], rows, tally))
+            admitted = steps.admit(TABLES[name], rows, tally, check=_CHECKS.get(name, _fine))
+            good[name] = steps.contract_rows(TABLES[name], admitted)
 
         def decide(snapshot: Snapshot) -> Decision:
             events: dict[str, pl.DataFrame] = {}
@@ -86,3 +88,18 @@ def _load(
 
         key = [[name, content_fingerprint(rows, TABLES[name])] for name, rows in good.items()]
         return session.commit(decide, tallies, key=key)
+
+
+def _fine(frame: pl.DataFrame, _: Tally) -> pl.DataFrame:
+    return frame
+
+
+def _hits_are_lookups(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    """Put observations aside whose hit rate would lie above 1."""
+    too_many = pl.col("hits") > pl.col("lookups")
+    reason = pl.format("hits: more than lookups: {} of {}", "hits", "lookups")
+    return steps.keep(reject(frame, too_many, reason), tally)
+
+
+_CHECKS = {"cache_observations": _hits_are_lookups}
+"""What a contract cannot say of one column alone, by table."""

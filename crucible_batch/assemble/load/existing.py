@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import polars as pl
 
@@ -57,12 +58,12 @@ def refuse_changed(table: Table, rows: pl.DataFrame, stored: pl.DataFrame) -> No
 
 
 def _difference(row: dict[str, object], key: Sequence[str], content: Sequence[str]) -> str:
-    at = ", ".join(f"{name} {row[name]!r}" for name in key if name != "workspace_id")
+    at = ", ".join(f"{name} {_shown(row[name])}" for name in key if name != "workspace_id")
     name = next(name for name in content if row[name] != row[f"{name}_stored"])
     old, new = (_shown(row[n]) for n in (f"{name}_stored", name))
     return f"{at}: {name} is {old}, the input says {new}"
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = value.isoformat() if isinstance(value, datetime) else repr(value)
     return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"

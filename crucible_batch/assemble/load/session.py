@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -19,6 +20,7 @@ from crucible_batch.assemble.load.report import (
     refusal,
     table_reports,
 )
+from crucible_batch.assemble.progress import quiet
 from crucible_batch.errors import ContractError, UnknownNameError, UsageError
 from crucible_batch.formats import sources
 from crucible_batch.formats.chunk import Chunk, Reading
@@ -80,7 +82,7 @@ class Session:
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        self.show = progress or _quiet
+        self.show = progress or quiet
         self.store, self.verb, self.name, self.dry_run = store, verb, workspace, dry_run
         self.inputs, self.skipped = sources.find(paths, verb, _format(wanted))
         self.settings = load_settings(store.root, workspace)
@@ -209,7 +211,7 @@ class Session:
     ) -> Committed:
         about = About(
             input_paths=[source.name for source in self.inputs],
-            input_sha256=[sources.sha256(source.path) for source in self.inputs],
+            input_sha256=self._input_hashes,
             settings_hash=self.settings.hash,
             subject=subject,
             part=part,
@@ -232,17 +234,24 @@ class Session:
     def _key(self, parts: Sequence[object]) -> str:
         about = {"verb": self.verb.value, "parts": list(parts)}
         if not parts:
-            about["inputs"] = [sources.sha256(source.path) for source in self.inputs]
+            about["inputs"] = list(self._input_hashes)
         return f"{self.verb.value}-{combined_hash(about)[:24]}"
 
     def _put_aside(self, tallies: Tallies, load: str) -> tuple[Path, ...]:
         bad = {name: tally for name, tally in tallies.items() if tally.n_quarantined}
-        if self.dry_run:
+        if self.dry_run or not bad:
             return ()
+        # Loads that share their good rows are one load; what was put aside of each is not.
+        folder = self._key([load, self._input_hashes])
         return tuple(
-            self.workspace.write_quarantine(load, name, tally.all_quarantined())
+            self.workspace.write_quarantine(folder, name, tally.all_quarantined())
             for name, tally in bad.items()
         )
+
+    @cached_property
+    def _input_hashes(self) -> list[str]:
+        """SHA-256 of every input file, in order."""
+        return [sources.sha256(source.path) for source in self.inputs]
 
     def _surrogates(self) -> int:
         return self.reading.findings.n_replaced_surrogates if self.reading else 0
@@ -267,10 +276,6 @@ class Session:
         return tuple(notes)
 
 
-def _quiet(_: str) -> None:
-    """Progress that nobody watches."""
-
-
 def _format(wanted: str | None) -> sources.Format | None:
     known = [member.value for member in sources.Format]
     if wanted is not None and wanted not in known:
@@ -284,9 +289,7 @@ def _settle(tallies: Tallies, already_there: Mapping[str, int]) -> Tallies:
     for name, tally in tallies.items():
         there = tally.n_already_there + already_there.get(name, 0)
         settled[name] = replace(
-            tally,
-            n_already_there=there,
-            n_accepted=tally.n_in - tally.n_quarantined - there,
+            tally, n_already_there=there, n_accepted=tally.n_in - tally.n_quarantined - there
         )
     return settled
 
