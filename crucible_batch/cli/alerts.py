@@ -109,13 +109,14 @@ def snooze(
     from crucible_batch.assemble.alerts import snooze_alert
     from crucible_batch.assemble.nightly import parse_as_of
 
-    end = parse_as_of(until)
-    done = snooze_alert(
-        open_store(root), workspace, alert, until=end, author=acting(author), note=note
-    )
+    end, store = parse_as_of(until), open_store(root)
+    done = snooze_alert(store, workspace, alert, until=end, author=acting(author), note=note)
     text = "nothing to do: it is snoozed until then already"
     if done.created:
-        text = f"snoozed until {end.isoformat()} (commit {done.seq})"
+        is_over = end <= store.workspace(workspace).now()
+        said_end = f"not snoozed: {end.isoformat()} is past"
+        text = said_end if is_over else f"snoozed until {end.isoformat()}"
+        text = f"{text} (commit {done.seq})"
     said = {"alert": alert, "snoozed_until": end.isoformat(), **committed(done)}
     tell(text, said, json=json)
 

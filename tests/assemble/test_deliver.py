@@ -21,6 +21,7 @@ from crucible_batch.assemble.deliver import (
 from crucible_batch.assemble.drift.answer_path import dead_webhooks
 from crucible_batch.contracts import TABLES
 from crucible_batch.delivery.schedule import WAITS
+from crucible_batch.delivery.webhook import Answer
 from crucible_batch.errors import UnknownNameError, UsageError
 
 
@@ -180,6 +181,21 @@ def test_tries_follow_the_schedule_and_end_with_a_dead_delivery(nights, receiver
     (dead,) = dead_deliveries(nights.snapshot).to_dicts()
     assert (dead["endpoint"], dead["n_tries"], dead["last_status"]) == ("a", 10, 500)
     assert nights.deliver().n_tried == 0
+
+
+def test_an_endpoint_that_is_down_has_a_dead_delivery_after_four_days_however_much_it_is_owed(
+    nights,
+):
+    def sender(endpoint, message_id, body, *, now):
+        is_down = endpoint.name == "a"
+        return Answer(error="down", is_resting=True) if is_down else Answer(status=200)
+
+    nights.night(by={f"t{n:02d}": 0.12 for n in range(30)})
+    for _ in range(48):
+        nights.deliver(sender=sender)
+        nights.clock.wait(hours=2)
+    assert dead_deliveries(nights.snapshot).height >= 1
+    assert set(nights.outbox().filter(endpoint="b")["state"]) == {"delivered"}
 
 
 def test_a_pass_that_gives_a_delivery_up_says_so(nights, receiver):
@@ -360,8 +376,6 @@ def test_one_who_arms_a_delivery_while_it_is_sent_gets_in_nobodys_way(nights):
     event_id = nights.outbox()["event_id"][0]
 
     def sender(endpoint, message_id, body, *, now):
-        from crucible_batch.delivery.webhook import Answer
-
         if not armed:
             armed.append(redeliver(nights.store, "w", author="ann", event=event_id, endpoint="a"))
         return Answer(status=200)
@@ -377,8 +391,6 @@ def test_an_interrupted_pass_remembers_what_it_sent(nights):
     sent = []
 
     def sender(endpoint, message_id, body, *, now):
-        from crucible_batch.delivery.webhook import Answer
-
         if len(sent) == 3:
             raise KeyboardInterrupt
         sent.append((message_id, endpoint.name))

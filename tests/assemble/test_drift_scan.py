@@ -384,8 +384,9 @@ def test_error_classes_are_compared_once_both_runs_are_scored(with_runs):
 
 def test_a_baseline_that_is_not_there_or_moves_is_refused(with_runs):
     rules(with_runs, RUNS + '[drift]\nbaseline = "pinned:nobody"\n')
-    with pytest.raises(UnknownNameError, match="No baseline is called 'nobody'"):
+    with pytest.raises(UnknownNameError, match="No baseline is called 'nobody'") as caught:
         scan_drift(with_runs.store, "default", as_of=MAY)
+    assert caught.value.fix.startswith("drift.baseline in the settings names it.")
     rules(with_runs, RUNS + '[drift]\nbaseline = "latest-succeeded"\n')
     with pytest.raises(UsageError, match="another run every night"):
         scan_drift(with_runs.store, "default", as_of=MAY)

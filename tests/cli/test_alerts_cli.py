@@ -93,6 +93,12 @@ def test_an_alert_is_quietened_until_the_end_of_a_day(crucible, alert):
     assert (wrong.code, "no date" in wrong.err) == (2, True)
 
 
+def test_a_past_time_ends_a_snooze_and_says_so(crucible, alert):
+    crucible("alerts", "snooze", alert, "--until", "9999-12-30")
+    done = crucible("alerts", "snooze", alert, "--until", "2020-01-01")
+    assert done.out.startswith("not snoozed: 2020-01-02T00:00:00+00:00 is past (commit ")
+
+
 def test_an_alert_that_is_not_there_is_a_usage_error(crucible, alert):
     done = crucible("alerts", "ack", "ffffffffff")
     assert done.code == 2

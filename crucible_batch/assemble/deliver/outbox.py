@@ -72,7 +72,10 @@ def dead_deliveries(snapshot: Snapshot) -> pl.DataFrame:
 def sendable(
     owed: pl.DataFrame, now: datetime, endpoints: Collection[str], resting: Collection[str]
 ) -> pl.DataFrame:
-    """The deliveries that can be tried now, in the order in which they became due.
+    """The deliveries that can be tried now, those owed longest first.
+
+    So the oldest goes through all its tries, and its death tells of an endpoint that takes nothing:
+    of many notices owed to one that is down only one is tried a pass.
 
     Per alert and endpoint only the earliest that is not ended can: order is kept until it is
     delivered or dead. One that was, and is armed again, neither waits nor is waited for.
@@ -92,7 +95,7 @@ def sendable(
         pl.col("due_at") <= now,
         pl.col("endpoint").is_in(list(endpoints)),
         ~pl.col("endpoint").is_in([*gone, *resting]),
-    ).sort("due_at", "fingerprint", "episode", "seq", "endpoint")
+    ).sort("created_at", "fingerprint", "episode", "seq", "endpoint")
 
 
 def _attempts(snapshot: Snapshot) -> pl.LazyFrame:

@@ -12,7 +12,7 @@ import polars as pl
 
 from crucible_batch.assemble.baselines import LATEST, PINNED, finished_runs, resolve_baseline
 from crucible_batch.assemble.drift.corpus import shifted
-from crucible_batch.errors import UsageError
+from crucible_batch.errors import UnknownNameError, UsageError
 from crucible_batch.settings import Settings
 from crucible_batch.settings.thresholds import Threshold
 from crucible_batch.sql import query
@@ -143,7 +143,11 @@ def both_runs(lake: Snapshot, baseline: str, as_of: datetime) -> tuple[str, str]
         if len(pins) != 1:
             return SEVERAL if pins else NO_BASELINE
         baseline = f"{PINNED}{pins[0]}"
-    reference = resolve_baseline(lake, baseline, golden_set="", candidate="")
+    try:
+        reference = resolve_baseline(lake, baseline, golden_set="", candidate="")
+    except UnknownNameError as error:
+        fix = f"drift.baseline in the settings names it. {error.fix}"
+        raise UnknownNameError(error.kind, error.name, error.known, fix=fix) from error
     runs = finished_runs(lake)
     golden_set = runs.filter(pl.col("run_id") == reference)["golden_set"].item()
     newest = runs.filter(
