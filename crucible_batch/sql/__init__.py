@@ -29,6 +29,8 @@ def query(
 
     text = files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
     with duckdb.connect(config={"python_enable_replacements": False}) as connection:
+        # In a notebook or `python -c` DuckDB would print a bar on stdout, into the JSON there.
+        connection.execute("SET enable_progress_bar_print = false")
         for relation, frame in relations.items():
             connection.register(relation, frame)
         answer: pl.DataFrame = connection.sql(text, params=dict(params or {})).pl()

@@ -36,6 +36,8 @@ class Engine:
         if self.threads:
             config["threads"] = self.threads
         connection = duckdb.connect(":memory:", config=config)
+        # In a notebook or `python -c` DuckDB would print a bar on stdout, into the JSON there.
+        connection.execute("SET enable_progress_bar_print = false")
         try:
             yield connection
         finally:
