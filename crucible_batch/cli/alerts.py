@@ -113,10 +113,9 @@ def snooze(
     done = snooze_alert(store, workspace, alert, until=end, author=acting(author), note=note)
     text = "nothing to do: it is snoozed until then already"
     if done.created:
-        is_over = end <= store.workspace(workspace).now()
-        said_end = f"not snoozed: {end.isoformat()} is past"
-        text = said_end if is_over else f"snoozed until {end.isoformat()}"
-        text = f"{text} (commit {done.seq})"
+        moment, is_past = end.isoformat(), end <= store.workspace(workspace).now()
+        what = f"not snoozed: {moment} is past" if is_past else f"snoozed until {moment}"
+        text = f"{what} (commit {done.seq})"
     said = {"alert": alert, "snoozed_until": end.isoformat(), **committed(done)}
     tell(text, said, json=json)
 
