@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from receiver import Receiver
@@ -100,6 +102,55 @@ def test_a_resolver_that_hangs_is_waited_for_only_so_long():
 def test_a_body_without_end_is_not_read(receiver):
     receiver.script("/a", "endless")
     assert sent(receiver.url("/a")) == Answer(status=200)
+
+
+@pytest.fixture
+def talker() -> Iterator[Callable[[bytes], str]]:
+    """Answers one connection with these bytes, whatever is asked, and gives its address."""
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+
+        def talk(answer: bytes) -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(answer)
+
+        def start(answer: bytes) -> str:
+            pool.submit(talk, answer)
+            return f"http://127.0.0.1:{server.getsockname()[1]}/a"
+
+        yield start
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"\x00\xff" * 500,
+        b"HTTP/1.1 200",
+        b"HTTP/1.1 999999 No\r\n\r\n",
+        b"HTTP/1.1 -1 No\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nx: " + b"y" * 2_000_000,
+    ],
+)
+def test_an_answer_that_is_no_http_is_a_failure_and_nothing_worse(talker, answer):
+    found = sent(talker(answer), timeout_seconds=5.0)
+    assert found.status is None
+    assert found.error.partition(":")[0] in {"RemoteProtocolError", "ReadError", "WriteError"}
+    assert found.is_resting
+
+
+def test_a_retry_after_in_no_known_alphabet_says_nothing(talker):
+    answer = b"HTTP/1.1 503 No\r\nretry-after: \xff\xb2\r\ncontent-length: 0\r\n\r\n"
+    found = sent(talker(answer))
+    assert (found.status, found.retry_after, found.is_resting) == (503, None, True)
+
+
+def test_a_receiver_that_speaks_no_tls_is_a_failure(receiver):
+    answer = sent(receiver.url("/a", scheme="https"), timeout_seconds=5.0)
+    assert "ConnectError" in answer.error
+    assert receiver.came() == []
 
 
 def test_nobody_listening_is_a_failure():
