@@ -68,7 +68,7 @@ def test_unchanged_samples_breach_the_limit_of_splits_in_three_of_a_thousand_at_
 @pytest.mark.slow  # half a minute for all
 @pytest.mark.parametrize("distance", ["psi", "tvd", "js"])
 @pytest.mark.parametrize("k", [3, 10, 30])
-@pytest.mark.parametrize(("n_before", "least"), [(500, 0.8), (2_000, 0.95)])  # 28 days before 7
+@pytest.mark.parametrize(("n_before", "least"), [(500, 0.75), (2_000, 0.95)])  # 28 days before 7
 def test_a_shift_of_fifteen_points_is_found_at_five_hundred_draws(n_before, least, k, distance):
     rng = np.random.default_rng(20_242)
     before = np.full(k, 1 / k)
