@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crucible_batch.errors import UsageError
 from crucible_batch.settings import Settings, load_settings
-from crucible_batch.settings.durations import duration, spelled
+from crucible_batch.settings.durations import age, duration, spelled
 from crucible_batch.settings.thresholds import Limit, Threshold
 from crucible_batch.settings.watch import DEFAULT_THRESHOLDS
 
@@ -345,3 +345,28 @@ def test_what_is_no_duration_is_refused(text):
 @given(st.integers(0, 10**6))
 def test_a_duration_that_is_spelled_reads_as_itself(seconds):
     assert duration(spelled(timedelta(seconds=seconds))) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (0.9, "0s"),
+        (59, "59s"),
+        (3_600, "1h"),
+        (7 * 86_400, "7d"),
+        (7 * 86_400 + 1, "7d 1s"),
+        (9 * 86_400 + 15 * 3_600, "9d 15h"),
+        (9 * 86_400 + 15 * 3_600 + 59, "9d 15h"),
+        (-5, "0s"),
+    ],
+)
+def test_an_age_is_told_in_its_two_largest_units(seconds, text):
+    assert age(timedelta(seconds=seconds)) == text
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10**7))
+def test_an_age_never_reads_as_more_than_it_is(seconds):
+    told = sum((duration(part) for part in age(timedelta(seconds=seconds)).split()), timedelta())
+    assert told.total_seconds() <= seconds

@@ -38,11 +38,12 @@ class GateRule:
 
 @dataclass(frozen=True)
 class GateSummary:
-    """A judged gate: its one line, and every rule in the order of the file."""
+    """A judged gate: its one line, every rule in the order of the file, and what else to know."""
 
     line: str
     outcome: Badge
     rules: tuple[GateRule, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,3 +79,11 @@ class Pair(NamedTuple):
     item_id: str
     baseline: float
     candidate: float
+
+
+class InputFile(NamedTuple):
+    """A file that rows of the report came from: its name, what was loaded, its SHA-256."""
+
+    name: str
+    kind: str
+    sha256: str

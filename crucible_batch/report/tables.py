@@ -11,7 +11,7 @@ from crucible_batch.report.blocked import mark
 from crucible_batch.report.lines import Row, declarations, declared, delta_text, digits, shown_p
 from crucible_batch.report.lines import interval_text as interval
 from crucible_batch.report.lines import remarks as remarks_of
-from crucible_batch.report.markdown import markdown_table, plain
+from crucible_batch.report.markdown_text import markdown_table, plain
 
 HEADER = ("Metric", "Baseline", "Candidate", "Delta", "95 % CI", "p adjusted", "n", "Verdict")
 LEFT = (0, 7)

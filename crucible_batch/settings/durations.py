@@ -42,3 +42,17 @@ def spelled(length: timedelta | None) -> str:
     seconds = round(length.total_seconds())
     unit = next(u for u in ("d", "h", "m", "s") if seconds % SECONDS[u] == 0)
     return f"{seconds // SECONDS[unit]}{unit}"
+
+
+def age(length: timedelta) -> str:
+    """A measured duration in the same units, its two largest ones: `9d 15h`, `7d 1s`, `0s`.
+
+    Less than that is dropped, not rounded: an age of just below seven days is not `7d`.
+    """
+    left = max(0, int(length.total_seconds()))
+    parts = []
+    for unit in ("d", "h", "m", "s"):
+        n, left = divmod(left, SECONDS[unit])
+        if n:
+            parts.append(f"{n}{unit}")
+    return " ".join(parts[:2]) or "0s"

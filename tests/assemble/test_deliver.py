@@ -19,6 +19,7 @@ from crucible_batch.assemble.deliver import (
     redeliver,
 )
 from crucible_batch.assemble.drift.answer_path import dead_webhooks
+from crucible_batch.assemble.gate.notices import dead_notices
 from crucible_batch.contracts import TABLES
 from crucible_batch.delivery.schedule import WAITS
 from crucible_batch.delivery.webhook import Answer
@@ -196,6 +197,18 @@ def test_an_endpoint_that_is_down_has_a_dead_delivery_after_four_days_however_mu
         nights.clock.wait(hours=2)
     assert dead_deliveries(nights.snapshot).height >= 1
     assert set(nights.outbox().filter(endpoint="b")["state"]) == {"delivered"}
+
+
+def test_a_gate_tells_of_dead_deliveries_once_they_are_dead(nights, receiver):
+    receiver.always["/a"] = "500"
+    nights.night(0.12)
+    assert dead_notices(nights.snapshot, None) == ()
+    nights.drain()
+    (line,) = dead_notices(nights.snapshot, None)
+    assert line.startswith("dead deliveries: 1 notice to a given up; crucible alerts redeliver")
+    (died_at,) = dead_deliveries(nights.snapshot)["last_at"]
+    assert dead_notices(nights.snapshot, died_at) == (line,)
+    assert dead_notices(nights.snapshot, died_at - timedelta(seconds=1)) == ()
 
 
 def test_a_pass_that_gives_a_delivery_up_says_so(nights, receiver):

@@ -8,7 +8,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crucible_batch.assemble.gate import GateVerdict, RuleResult, gate_text, write_files
+from crucible_batch.assemble.gate import (
+    GateVerdict,
+    RuleResult,
+    gate_summary,
+    gate_text,
+    gate_words,
+    write_files,
+)
 from crucible_batch.assemble.gate.flaky import FlakyItem
 from crucible_batch.assemble.gate.junit import gate_junit
 from crucible_batch.assemble.gate.markdown import gate_markdown
@@ -197,3 +204,16 @@ def test_files_are_the_same_every_time(tmp_path):
         for path in write_files(MIXED, junit=tmp_path / "c", markdown=tmp_path / "d")
     ]
     assert first == again
+
+
+def test_a_dead_delivery_is_told_in_every_form_and_changes_no_outcome():
+    said = "dead deliveries: 2 notices to <ops> given up"
+    told = verdict(rule("r", "pass"), notices=[said])
+    assert (told.outcome, told.line) == ("pass", verdict(rule("r", "pass")).line)
+    assert f"! {said}" in gate_text(told)
+    assert f"! {said}" in gate_words(told)
+    assert r"! dead deliveries: 2 notices to \<ops\> given up" in gate_markdown(told)
+    assert told.to_dict()["notices"] == [said]
+    (out,) = ET.fromstring(gate_junit(told)).iterfind("testsuite/system-out")
+    assert said in (out.text or "")
+    assert gate_summary(told).notes == (said,)

@@ -53,7 +53,7 @@ def test_explain_shows_every_rule_of_the_last_scan_by_then(crucible, corpus):
     assert "corpus v1 as of 2026-04-01 12:00 UTC" in done.out
     (row,) = (line for line in done.out.splitlines() if " documents-lost " in line)
     assert row.split() == [
-        "?", "documents-lost", "—", "doc_count_change", "—", "<", "-0.1", "2",
+        "?", "documents-lost", "—", "doc_count_change", "—", "<", "−0.1", "2",
         "unknown", "(first_snapshot)",
     ]  # fmt: skip
 

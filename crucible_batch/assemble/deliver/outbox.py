@@ -28,8 +28,12 @@ IS_REARMING = (
 )
 
 
-def outbox(snapshot: Snapshot) -> pl.DataFrame:
+def outbox(snapshot: Snapshot, as_of: datetime | None = None) -> pl.DataFrame:
     """Every delivery with what became of it so far.
+
+    Args:
+        snapshot: What is visible.
+        as_of: Attempts that began later do not exist yet; None: no limit.
 
     Returns:
         event_id, endpoint; fingerprint, episode, seq, kind, severity of the event; state (due,
@@ -45,7 +49,7 @@ def outbox(snapshot: Snapshot) -> pl.DataFrame:
     last_state = pl.col("outcome").replace_strict(STATES, default=DUE, return_dtype=pl.String)
     joined = (
         owed.join(events, on="event_id")
-        .join(_attempts(snapshot), on=KEY, how="left")
+        .join(_attempts(snapshot, as_of), on=KEY, how="left")
         .with_columns(state=last_state)
     )
     due_at = pl.when(pl.col("state") == DUE).then(pl.coalesce("next_at", "first_at"))
@@ -64,9 +68,9 @@ def outbox(snapshot: Snapshot) -> pl.DataFrame:
     )
 
 
-def dead_deliveries(snapshot: Snapshot) -> pl.DataFrame:
+def dead_deliveries(snapshot: Snapshot, as_of: datetime | None = None) -> pl.DataFrame:
     """The deliveries that were given up: rows of `outbox` that are dead or disabled."""
-    return outbox(snapshot).filter(pl.col("state").is_in([DEAD, DISABLED]))
+    return outbox(snapshot, as_of).filter(pl.col("state").is_in([DEAD, DISABLED]))
 
 
 def sendable(
@@ -98,9 +102,12 @@ def sendable(
     ).sort("created_at", "fingerprint", "episode", "seq", "endpoint")
 
 
-def _attempts(snapshot: Snapshot) -> pl.LazyFrame:
+def _attempts(snapshot: Snapshot, as_of: datetime | None) -> pl.LazyFrame:
     """One row per delivery that was tried or armed: counts, and the last attempt."""
-    ordered = snapshot.read(ATTEMPTS.name).sort(*KEY, "n").with_columns(armed=IS_REARMING)
+    made = snapshot.read(ATTEMPTS.name)
+    if as_of is not None:
+        made = made.filter(pl.col("started_at") <= as_of)
+    ordered = made.sort(*KEY, "n").with_columns(armed=IS_REARMING)
     tried = ~pl.col("armed")
     since = pl.col("n") > pl.col("n").filter("armed").max().fill_null(0)
     return ordered.group_by(*KEY, maintain_order=True).agg(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from crucible_batch.assemble.drift.scan import DriftScan
 from crucible_batch.report import words
-from crucible_batch.settings.durations import spelled
-from crucible_batch.settings.thresholds import AGES
-
-GLYPHS = {"breach": "✕", "unknown": "?", "ok": "✓"}
+from crucible_batch.report.evaluations import (
+    GLYPHS,
+    about,
+    by_weight,
+    limit_text,
+    number_text,
+    support_text,
+    verdict_text,
+)
 
 
 def scan_text(scan: DriftScan) -> str:
@@ -26,7 +30,7 @@ def scan_text(scan: DriftScan) -> str:
 def scan_lines(scan: DriftScan) -> tuple[str, ...]:
     """The corpus in one line, the verdicts counted, every rule that is not ok, and messages."""
     rows = scan.evaluations.to_dicts()
-    open_ = _by_weight([row for row in rows if row["verdict"] != "ok"])
+    open_ = by_weight([row for row in rows if row["verdict"] != "ok"])
     told = (f"{GLYPHS[row['verdict']]} {words.one_line(_told(row))}" for row in open_)
     messages = (words.one_line(message) for message in scan.messages)
     return (corpus_line(scan.snapshot.row), _counted(rows), *told, *messages)
@@ -56,14 +60,14 @@ def explained(scan: DriftScan) -> list[tuple[str, ...]]:
         (
             GLYPHS[row["verdict"]],
             words.one_line(row["rule_id"]),
-            words.one_line(_about(row) or "—"),
+            words.one_line(about(row) or "—"),
             row["statistic"],
-            _number(row, row["value"]),
-            _limit(row),
-            _support(row),
-            _verdict(row),
+            number_text(row, row["value"]),
+            limit_text(row),
+            support_text(row),
+            verdict_text(row),
         )
-        for row in _by_weight(scan.evaluations.to_dicts())
+        for row in by_weight(scan.evaluations.to_dicts())
     ]
 
 
@@ -90,20 +94,6 @@ def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _by_weight(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Breaches first, critical before warn, then what is unknown; by rule and labels inside."""
-    verdicts, severities = list(GLYPHS), ["critical", "warn", None]
-    return sorted(
-        rows,
-        key=lambda row: (
-            verdicts.index(row["verdict"]),
-            severities.index(row["severity"]),
-            row["rule_id"],
-            row["labels"],
-        ),
-    )
-
-
 def _counted(rows: list[dict[str, Any]]) -> str:
     verdicts = [row["verdict"] for row in rows]
     if not verdicts:
@@ -112,40 +102,8 @@ def _counted(rows: list[dict[str, Any]]) -> str:
 
 
 def _told(row: Mapping[str, Any]) -> str:
-    about = f" [{_about(row)}]" if _about(row) else ""
+    of = f" [{about(row)}]" if about(row) else ""
     if row["value"] is None:
-        return f"{row['rule_id']}{about}: {row['statistic']} {_verdict(row)}"
-    value = f"{row['statistic']} is {_number(row, row['value'])}, limit {_limit(row)}"
-    return f"{row['rule_id']}{about}: {value}: {_verdict(row)}"
-
-
-def _about(row: Mapping[str, Any]) -> str:
-    return ", ".join(str(value) for value in json.loads(row["labels"]).values())
-
-
-def _verdict(row: Mapping[str, Any]) -> str:
-    said = " ".join(part for part in (row["verdict"], row["severity"]) if part)
-    return f"{said} ({row['reason']})" if row["reason"] else said
-
-
-def _limit(row: Mapping[str, Any]) -> str:
-    """The configured limit, or that of sampling noise where it is the higher one."""
-    configured = f"{row['operator']} {_number(row, row['threshold'])}"
-    critical = row["critical"]
-    if critical is None or critical < row["threshold"]:
-        return configured
-    return f"> {_number(row, critical)} (noise; configured {configured})"
-
-
-def _support(row: Mapping[str, Any]) -> str:
-    now = "—" if row["n_current"] is None else f"{row['n_current']:,}"
-    return now if row["n_reference"] is None else f"{row['n_reference']:,} → {now}"
-
-
-def _number(row: Mapping[str, Any], value: float | None) -> str:
-    if value is None:
-        return "—"
-    if row["statistic"] in AGES:
-        age = timedelta(seconds=value)
-        return spelled(age) if age % timedelta(days=1) == timedelta(0) else str(age)
-    return f"{value:.6g}"
+        return f"{row['rule_id']}{of}: {row['statistic']} {verdict_text(row)}"
+    value = f"{row['statistic']} is {number_text(row, row['value'])}, limit {limit_text(row)}"
+    return f"{row['rule_id']}{of}: {value}: {verdict_text(row)}"

@@ -45,7 +45,7 @@ def gate_junit(verdict: GateVerdict) -> str:
     ):
         ET.SubElement(properties, "property", {"name": key, "value": value})
     suite.extend(cases)
-    ET.SubElement(suite, "system-out").text = _text(verdict.line)
+    ET.SubElement(suite, "system-out").text = _text("  ".join((verdict.line, *verdict.notices)))
     ET.indent(top)
     return f"{HEAD}{ET.tostring(top, encoding='unicode')}\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from crucible_batch.assemble.gate.text import GLYPHS, about, flaky_line
 from crucible_batch.assemble.gate.verdict import PASS, GateVerdict, RuleResult
 from crucible_batch.report import words
-from crucible_batch.report.markdown import plain
+from crucible_batch.report.markdown_text import plain
 
 LIMIT = 900 * 1024
 """Most bytes of a page: a job summary of GitHub ends at 1 MiB, and a longer one is dropped."""
@@ -26,6 +26,8 @@ def gate_markdown(verdict: GateVerdict) -> str:
     ]
     if verdict.not_comparable is not None:
         head += [f"Not comparable: {plain(words.shortened(verdict.not_comparable, 2_000))}", ""]
+    for line in verdict.notices:
+        head += [f"! {plain(words.shortened(line, 2_000))}", ""]
     ordered = sorted(verdict.results, key=lambda one: (one.outcome == PASS, not one.counts))
     rows = [_row(one) for one in ordered]
     flaky = [f"- {plain(flaky_line(verdict, place))}" for place in range(len(verdict.flaky))]

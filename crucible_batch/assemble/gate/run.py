@@ -22,6 +22,7 @@ from crucible_batch.assemble.gate.known import (
     known_names,
     resolve_rules,
 )
+from crucible_batch.assemble.gate.notices import dead_notices
 from crucible_batch.assemble.gate.requirements import not_comparable
 from crucible_batch.assemble.gate.rules import judge_all
 from crucible_batch.assemble.gate.verdict import EXIT_CODES, GATE_RESULTS, GateVerdict, SetAside
@@ -156,6 +157,7 @@ def run_gate(
         as_of=as_of,
         not_comparable=not_comparable(ready.rules, found.evidence, ready.config.requirements),
         flaky=ready.flaky,
+        notices=dead_notices(ready.snapshot, as_of),
     )
     path = _write(ready, found, verdict)
     return GateRun(verdict=verdict, comparison=found.comparison, path=path)

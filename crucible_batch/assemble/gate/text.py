@@ -27,6 +27,8 @@ def gate_text(verdict: GateVerdict) -> str:
     if verdict.flaky:
         lines += ["", "flaky items (must-pass rules only):"]
         lines += [f"  {flaky_line(verdict, place)}" for place in range(len(verdict.flaky))]
+    if verdict.notices:
+        lines += ["", *_notices(verdict)]
     lines += ["", f"gate_id: {verdict.gate_id}"]
     return "\n".join(lines)
 
@@ -42,14 +44,23 @@ def gate_summary(verdict: GateVerdict) -> GateSummary:
         )
         for one in verdict.results
     )
-    return GateSummary(line=verdict.line, outcome=_badge(verdict.outcome), rules=rules)
+    return GateSummary(
+        line=verdict.line,
+        outcome=_badge(verdict.outcome),
+        rules=rules,
+        notes=tuple(verdict.notices),
+    )
 
 
 def gate_words(verdict: GateVerdict) -> str:
     """What did not pass and why, and the outcome in one line: the last words of a night."""
     open_ = [one for one in verdict.results if one.outcome != PASS]
     said = [f"{_mark(one)}  {words.one_line(f'{one.rule_id}: {_about(one)}')}" for one in open_]
-    return "\n".join([*said, verdict.line])
+    return "\n".join([*said, *_notices(verdict), verdict.line])
+
+
+def _notices(verdict: GateVerdict) -> list[str]:
+    return [f"! {words.one_line(line)}" for line in verdict.notices]
 
 
 def flaky_line(verdict: GateVerdict, place: int) -> str:

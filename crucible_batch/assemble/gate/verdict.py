@@ -79,6 +79,7 @@ class GateVerdict:
         results: Requirements and rules, in the order of the file.
         not_comparable: Why nothing can be judged at all; None otherwise.
         flaky: Items of the flaky file.
+        notices: What to know beside the rules; it changes no outcome.
     """
 
     gate_id: str
@@ -89,6 +90,7 @@ class GateVerdict:
     as_of: datetime | None = None
     not_comparable: str | None = None
     flaky: Sequence[SetAside] = ()
+    notices: Sequence[str] = ()
 
     @property
     def outcome(self) -> str:
@@ -192,6 +194,7 @@ class GateVerdict:
                 }
                 for one in self.flaky
             ],
+            "notices": list(self.notices),
         }
 
 

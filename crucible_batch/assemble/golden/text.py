@@ -8,7 +8,7 @@ from crucible_batch.assemble.golden.diff import ItemChange
 from crucible_batch.assemble.golden.material import MISSING, OK, WARN
 from crucible_batch.assemble.golden.readiness import Readiness
 from crucible_batch.report import words
-from crucible_batch.report.markdown import plain
+from crucible_batch.report.markdown_text import plain
 
 GLYPHS = {OK: "✓", WARN: "!", MISSING: "✕"}
 SHOWN_ITEMS = 8
