@@ -102,12 +102,12 @@ def watch(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -
 
 
 @retried
-def report(root: Path, config: Path, as_of: str, baseline: str, candidate: str) -> Path:
+def report(root: Path, config: Path, as_of: str, baseline: str, candidate: str, said: Said) -> Path:
     """Write the page of the night and publish it as Markdown."""
     night = _night(root, config, as_of)
     compared = judging.compare(night, baseline, candidate)
     held = judging.judge(night, baseline, candidate, compared=compared)
-    made = judging.report(night, baseline, candidate, compared, held)
+    made = judging.report(night, baseline, candidate, compared, held, said)
     page = judging.write_page(night, candidate, made)
     create_markdown_artifact(key="report", markdown=to_markdown(made))
     return page
@@ -179,7 +179,7 @@ def _steps(night: Night, root: Path, config: Path) -> dict[str, Any] | State[dic
     if said.line is not None:
         print("\n".join((said.line, *said.more)))
     scan_id = _watch_corpus(root, config, as_of)
-    print(f"report: {report(root, config, as_of, baseline, candidate)}")
+    print(f"report: {report(root, config, as_of, baseline, candidate, said)}")
     record(root, config, as_of, baseline, candidate, told, said, scan_id)
     _send(root, config, as_of)
     return _outcome(night, baseline, candidate, told)

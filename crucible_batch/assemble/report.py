@@ -17,11 +17,11 @@ from crucible_batch.assemble.evaluate.ruler import load_golden_set
 from crucible_batch.assemble.gate import GateVerdict, gate_summary
 from crucible_batch.assemble.outputs import write_output
 from crucible_batch.assemble.progress import Progress, quiet
+from crucible_batch.assemble.report_trail import input_files, watch_tables
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import UsageError
 from crucible_batch.metrics import catalog
 from crucible_batch.report import Report, ReportInputs, build_report, to_html, to_json, to_markdown
-from crucible_batch.report.figures import GateSummary
 from crucible_batch.settings import load_settings
 from crucible_batch.store import Snapshot, Store
 
@@ -58,6 +58,7 @@ def report_run(
     as_of: datetime | None = None,
     compared: Comparison | None = None,
     gate: GateVerdict | None = None,
+    charts_said: Sequence[str] = (),
     progress: Progress = quiet,
 ) -> Reported:
     """Make the report of a run; it is scored, and compared, where that is not done yet.
@@ -68,9 +69,11 @@ def report_run(
         run_id: The run reported.
         baseline: The run it is compared with.
         options: How it is compared.
-        as_of: The instant the report speaks of.
+        as_of: The instant the report speaks of: nights, scans, alerts and notices that are later
+            do not exist yet. None: all there are.
         compared: The two runs, where they were compared already.
         gate: What the gate made of the run.
+        charts_said: What the charts say of the night, in words.
         progress: Is told how far it has come.
 
     Raises:
@@ -85,15 +88,18 @@ def report_run(
             store, workspace, baseline, run_id, options=options, progress=progress
         )
         evaluations = [comparison.candidate.evaluation, comparison.baseline.evaluation]
-    snapshot = store.workspace(workspace).snapshot()
+    opened = store.workspace(workspace)
+    snapshot = opened.snapshot()
     ks = load_settings(store.root, workspace).scoring.ks
     inputs = _inputs(
         snapshot,
         evaluations,
         comparison,
-        as_of,
-        catalog.to_frame(catalog.for_ks(ks)),
-        None if gate is None else gate_summary(gate),
+        as_of=as_of,
+        metric_catalog=catalog.to_frame(catalog.for_ks(ks)),
+        gate=None if gate is None else gate_summary(gate),
+        charts_said=tuple(charts_said),
+        **watch_tables(opened, snapshot, run_id, baseline, as_of=as_of),
     )
     return Reported(report=build_report(inputs), comparison=comparison)
 
@@ -126,34 +132,35 @@ def _inputs(
     snapshot: Snapshot,
     evaluations: Sequence[Evaluation],
     comparison: Comparison | None,
-    as_of: datetime | None,
-    metric_catalog: pl.DataFrame,
-    gate: GateSummary | None,
+    **known: Any,
 ) -> ReportInputs:
+    """Put the tables of the runs beside what is known already."""
     ids = [evaluation.row["run_id"] for evaluation in evaluations]
     rows = [evaluation.row for evaluation in evaluations]
     tables: dict[str, Any] = {
         name: pl.concat([one.read(name) for one in evaluations], how="diagonal") for name in PER_RUN
     }
     if comparison is not None:
-        tables |= {"comparisons": comparison.rows, "comparison_items": comparison.items}
+        tables |= {
+            "comparisons": comparison.rows,
+            "comparison_items": comparison.items,
+            "comparison_documents": comparison.documents,
+        }
     versions = dict.fromkeys(row["golden_set_hash"] for row in rows)
     items = pl.concat([load_golden_set(snapshot, version).items for version in versions])
-    runs = snapshot.read("runs").filter(pl.col("run_id").is_in(ids))
+    runs = snapshot.read("runs").filter(pl.col("run_id").is_in(ids)).drop("_commit").collect()
     return ReportInputs(
         run_id=ids[0],
         baseline_run_id=ids[1] if len(ids) > 1 else None,
-        runs=runs.drop("_commit").collect(),
+        runs=runs,
         evaluations=pl.DataFrame(rows, schema=TABLES["evaluations"].schema),
-        metric_catalog=metric_catalog,
         # An item of two versions is shown as the reported run, which comes first, saw it.
         golden_items=items.unique("item_id", keep="first", maintain_order=True),
         results=_answers(snapshot, ids, comparison),
-        drift_snapshots=_drift(snapshot, as_of),
-        as_of=as_of,
+        files=input_files(snapshot, ids, set(runs["golden_set"])),
         package_version=version("crucible-batch"),
-        gate=gate,
         **tables,
+        **known,
     )
 
 
@@ -170,8 +177,3 @@ def _answers(
         for run_id in run_ids
     ]
     return pl.concat(parts).drop("_commit").sort(TABLES["results"].key).collect()
-
-
-def _drift(snapshot: Snapshot, as_of: datetime | None) -> pl.DataFrame:
-    rows = snapshot.read("drift_snapshots").drop("_commit")
-    return (rows if as_of is None else rows.filter(pl.col("as_of") <= as_of)).collect()

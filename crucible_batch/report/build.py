@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from crucible_batch.report import compared, detail, overview, words
 from crucible_batch.report.blocked import UNNAMED, Reasons, reasons
+from crucible_batch.report.decisions import answer_path
 from crucible_batch.report.facts import Catalog, Metrics
+from crucible_batch.report.history import history
 from crucible_batch.report.inputs import ReportInputs
 from crucible_batch.report.model import Report
+from crucible_batch.report.moved_items import moved_items
+from crucible_batch.report.provenance import provenance
 from crucible_batch.report.verdicts import verdict_sentence
+from crucible_batch.report.watched import watched
 
 
 def build_report(inputs: ReportInputs) -> Report:
@@ -28,6 +33,7 @@ def build_report(inputs: ReportInputs) -> Report:
     blocked = _blocked(inputs)
     found = [overview.curve(inputs, side) for side in (metrics, baseline) if side]
     curves = tuple(curve for curve in found if curve)
+    others = compared.others(inputs, catalog, blocked)
     title = f"Run {inputs.run_id}"
     return Report(
         title=f"{title} against {base_id}" if base_id else title,
@@ -44,15 +50,19 @@ def build_report(inputs: ReportInputs) -> Report:
         curve_steps=overview.curve_steps(curves),
         bins=overview.bins(inputs),
         compared=compared.compared(inputs, catalog, blocked),
-        compared_more=compared.compared_more(inputs, catalog, blocked),
+        compared_more=others.told,
+        compared_quiet=others.quiet,
         head_to_head=compared.head_to_head(inputs, catalog),
         slices=detail.slices(inputs, catalog, metrics),
         errors=detail.errors(inputs),
-        moved=compared.moved(inputs, catalog),
+        moved=moved_items(inputs, catalog),
+        history=history(inputs, catalog),
         corpus=detail.corpus(inputs),
+        watched=watched(inputs),
         coverage=detail.coverage(catalog, metrics),
         unmeasured=detail.unmeasured(catalog, metrics),
-        provenance=detail.provenance(inputs),
+        answer_path=answer_path(inputs),
+        provenance=provenance(inputs),
     )
 
 

@@ -1,6 +1,8 @@
-"""Run against baseline: the comparison table, the chart of all items, the items that moved most."""
+"""Run against baseline: the comparison table and the chart of all items."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import polars as pl
 
@@ -8,6 +10,7 @@ from crucible_batch.report import words
 from crucible_batch.report.blocked import Reasons, mark
 from crucible_batch.report.facts import KPIS, Catalog, badge
 from crucible_batch.report.figures import Figure, Pair
+from crucible_batch.report.focus import compared_rows, focus
 from crucible_batch.report.inputs import ReportInputs
 from crucible_batch.report.lines import (
     Row,
@@ -21,14 +24,8 @@ from crucible_batch.report.lines import (
     remarks,
     shown_p,
 )
-from crucible_batch.report.model import Compared, HeadToHead, Moved, MovedItems
+from crucible_batch.report.model import Compared, HeadToHead, Quiet
 from crucible_batch.report.verdicts import headline_rows
-
-SHOWN = 10
-"""Items listed each way."""
-
-LONGEST_ANSWER = 1_000
-"""Characters of an answer or a question that are shown."""
 
 
 def compared(inputs: ReportInputs, catalog: Catalog, blocked: Reasons) -> tuple[Compared, ...]:
@@ -38,12 +35,42 @@ def compared(inputs: ReportInputs, catalog: Catalog, blocked: Reasons) -> tuple[
     return tuple(_compared(row, catalog, blocked) for row in rows)
 
 
-def compared_more(inputs: ReportInputs, catalog: Catalog, blocked: Reasons) -> tuple[Compared, ...]:
+QUIET = ("no_significant_change", "no_test")
+"""Verdicts of rows that there is little to say of."""
+
+
+class Others(NamedTuple):
+    """The rows beside the headline: those to be read, and those of which there is nothing to say.
+
+    Attributes:
+        told: Rows with a verdict that says something, without one, or with a remark.
+        quiet: Rows that are no significant change or are not tested, and nothing else.
+    """
+
+    told: tuple[Compared, ...]
+    quiet: tuple[Quiet, ...]
+
+
+def others(inputs: ReportInputs, catalog: Catalog, blocked: Reasons) -> Others:
     """The other overall rows that have a delta, in catalog order."""
     overall = inputs.comparisons.filter(pl.col("slice_by") == "all", pl.col("delta").is_not_null())
     rows = [r for r in overall.iter_rows(named=True) if not catalog[r["metric"]]["headline"]]
     rows.sort(key=lambda row: (catalog.order(row["metric"]), row["metric"]))
-    return tuple(_compared(row, catalog, blocked) for row in rows)
+    quiet = [row for row in rows if row["verdict"] in QUIET and not remarks(row)]
+    told = [_compared(row, catalog, blocked) for row in rows if row not in quiet]
+    return Others(tuple(told), tuple(_quiet(row, catalog) for row in quiet))
+
+
+def _quiet(row: Row, catalog: Catalog) -> Quiet:
+    metric = catalog[row["metric"]]
+    is_tested = row["verdict"] != "no_test"
+    return Quiet(
+        metric=row["metric"],
+        title=str(metric["title"]),
+        delta=Figure(row["delta"], delta_text(row, metric)),
+        interval="" if row["ci_low"] is None else interval_text(row, metric),
+        basis=f"n {row['n_pairs']:,}" if is_tested else "no test",
+    )
 
 
 def _compared(row: Row, catalog: Catalog, blocked: Reasons) -> Compared:
@@ -81,30 +108,6 @@ def _p_note(row: Row) -> str:
     return f"{raw}, {words.ADJUSTED[row['adjust_method']]} of {row['family_size']}"
 
 
-def focus(comparisons: pl.DataFrame) -> tuple[str, str] | None:
-    """The metric whose items are shown, and why this one.
-
-    The first KPI that regressed, else the first that improved, else the one on which most items
-    moved; None when no item has a headline metric in both runs.
-    """
-    rows = compared_rows(comparisons)
-    for verdict, why in (("regressed", "it regressed"), ("improved", "it improved")):
-        for name in KPIS:
-            if name in rows and rows[name]["verdict"] == verdict:
-                return name, why
-    moved = {name: rows[name]["n_nonzero"] or 0 for name in KPIS if name in rows}
-    most = max(moved, key=lambda name: moved[name], default=None)
-    if most is None or not moved[most]:
-        return None
-    return most, "most items moved on it"
-
-
-def compared_rows(comparisons: pl.DataFrame) -> dict[str, Row]:
-    """The overall rows with pairs by metric."""
-    overall = comparisons.filter(pl.col("slice_by") == "all", pl.col("n_pairs") > 0)
-    return {row["metric"]: row for row in overall.iter_rows(named=True)}
-
-
 def head_to_head(inputs: ReportInputs, catalog: Catalog) -> HeadToHead | None:
     """Every item on nDCG@10, which tells more than two values apart; else on the focus metric."""
     rows = compared_rows(inputs.comparisons)
@@ -128,79 +131,3 @@ def head_to_head(inputs: ReportInputs, catalog: Catalog) -> HeadToHead | None:
         higher_is_better=direction > 0 if direction else None,
         pairs=pairs,
     )
-
-
-def moved(inputs: ReportInputs, catalog: Catalog) -> MovedItems | None:
-    """The ten items that moved most each way on the focus metric, with what else moved."""
-    chosen = focus(inputs.comparisons)
-    if chosen is None:
-        return None
-    name, why = chosen
-    items = inputs.comparison_items.filter(pl.col("metric") == name).sort("rank")
-    gain = pl.col("delta") * (catalog.direction(name) or 1)
-    better, worse = items.filter(gain > 0), items.filter(gain < 0)
-    if better.is_empty() and worse.is_empty():
-        return None
-    worst, best = worse.head(SHOWN), better.head(SHOWN)
-    texts = _Texts(inputs, catalog, name, pl.concat([worst["item_id"], best["item_id"]]))
-    return MovedItems(
-        metric=name,
-        title=catalog.title(name),
-        why=why,
-        n_better=better.height,
-        n_worse=worse.height,
-        worse=tuple(map(texts.moved, worst.iter_rows(named=True))),
-        better=tuple(map(texts.moved, best.iter_rows(named=True))),
-    )
-
-
-class _Texts:
-    """Questions, answers and other moves of the items shown, looked up by id."""
-
-    def __init__(
-        self, inputs: ReportInputs, catalog: Catalog, focus_metric: str, shown: pl.Series
-    ) -> None:
-        self._inputs, self._catalog, self._focus = inputs, catalog, focus_metric
-        is_shown = pl.col("item_id").is_in(shown.implode())
-        golden = inputs.golden_items.filter(is_shown).sort("revision")
-        self._questions = dict(golden.select("item_id", "question").iter_rows())
-        items = inputs.comparison_items.filter(is_shown)
-        self._deltas = {
-            (metric, item_id): delta
-            for metric, item_id, delta in items.select("metric", "item_id", "delta").iter_rows()
-        }
-        # Sorted downwards, so that the first sample is the one that stays.
-        results = inputs.results.filter(is_shown).sort("sample_index", descending=True)
-        self._results = {(r["run_id"], r["item_id"]): r for r in results.iter_rows(named=True)}
-
-    def moved(self, row: Row) -> Moved:
-        """An item of `comparison_items` with all that is known of it."""
-        item_id = row["item_id"]
-        question = self._questions.get(item_id)
-        answers = [self._answer(item_id, run_id) for run_id in self._inputs.run_ids]
-        return Moved(
-            item_id=item_id,
-            question=question and words.shortened(question, LONGEST_ANSWER),
-            baseline=self._catalog.figure(self._focus, row["baseline"]),
-            candidate=self._catalog.figure(self._focus, row["candidate"]),
-            delta=Figure(row["delta"], words.signed(row["delta"])),
-            also=self._also(item_id),
-            answer_baseline=answers[1] if len(answers) > 1 else None,
-            answer_candidate=answers[0],
-        )
-
-    def _also(self, item_id: str) -> str:
-        return ", ".join(
-            f"{self._catalog.title(name)} {words.signed(delta, 2)}"
-            for name in KPIS
-            if name != self._focus and (delta := self._deltas.get((name, item_id)))
-        )
-
-    def _answer(self, item_id: str, run_id: str) -> str | None:
-        row = self._results.get((run_id, item_id))
-        if row is None:
-            return None
-        if row["error"] is not None:
-            return f"[error] {words.shortened(row['error'])}"
-        text = words.shortened(row["answer"] or "", LONGEST_ANSWER)
-        return f"[abstained] {text}".rstrip() if row["abstained"] else text or "[blank]"

@@ -33,8 +33,8 @@ FACETS = {
 }
 """Facets and their values in the order that carries meaning."""
 
-MOST_TAGS = 40
-"""Tags shown, those of most items first; a golden set may have hundreds."""
+MOST_SLICES = 20
+"""Slices shown, those of most items; a golden set may have hundreds of tags."""
 
 HEATS = 5
 """Levels of the heat table."""
@@ -48,9 +48,8 @@ def slices(inputs: ReportInputs, catalog: Catalog, metrics: Metrics) -> SliceTab
     found = sorted(metrics.slices(), key=_slice_order)
     if not found:
         return None
-    tags = [name for name in found if name[0] == "tag"]
-    tags.sort(key=lambda tag: -max(_n_items(metrics, tag, kpi) for kpi in KPIS))
-    hidden = set(tags[MOST_TAGS:])
+    sizes = {name: max(_n_items(metrics, name, kpi) for kpi in KPIS) for name in found}
+    hidden = set(sorted(found, key=lambda name: -sizes[name])[MOST_SLICES:])
     sliced = inputs.comparisons.filter(pl.col("slice_by") != "all").iter_rows(named=True)
     deltas: dict[tuple[str, str, str], Row] = {
         (row["slice_by"], row["slice"], row["metric"]): row for row in sliced
@@ -196,54 +195,13 @@ def corpus(inputs: ReportInputs) -> tuple[Fact, ...]:
     newest = row["newest_document_at"]
     orphans = f"{row['orphan_count']:,} of {row['entity_count']:,} without a mention"
     return (
-        Fact("Corpus version", row["corpus_version"], f"as of {row['as_of'].isoformat()}"),
+        Fact("Corpus version", row["corpus_version"], f"as of {row['as_of']:%Y-%m-%d %H:%M} UTC"),
         Fact("Documents", f"{row['doc_count']:,}", changed or "no earlier snapshot"),
         Fact("Churn", words.percent(row["doc_churn_ratio"]), row["reason"] or "of all documents"),
         Fact("Orphaned entities", words.percent(row["orphan_rate"]), orphans),
-        Fact("Newest document", newest.date().isoformat() if newest else words.DASH),
-    )
-
-
-def provenance(inputs: ReportInputs) -> tuple[Fact, ...]:
-    """What the numbers depend on: hashes, ruler, judge, seeds, versions.
-
-    A fact that both runs share is told once.
-    """
-    sides = [_run_facts(inputs, run_id) for run_id in inputs.run_ids]
-    facts = []
-    for same in zip(*sides, strict=True):
-        if len(set(same)) == 1:
-            facts.append(same[0])
-            continue
-        names = zip(("run", "baseline"), same, strict=False)
-        facts += [Fact(f"{side} {fact.label}", fact.text, fact.note) for side, fact in names]
-    if not inputs.comparisons.is_empty():
-        row = inputs.comparisons.sort("slice_by", "slice", "metric").row(0, named=True)
-        draws = f"{row['n_resamples']:,} resamples, stream version {row['stream_version']}"
-        facts += [
-            Fact("comparison_id", row["comparison_id"], f"unit {row['unit']}"),
-            Fact("comparison ruler_hash", row["ruler_hash"]),
-            Fact("seed", str(row["seed"]), draws),
-        ]
-    if inputs.package_version:
-        facts.append(Fact("crucible-batch", inputs.package_version))
-    return tuple(facts)
-
-
-def _run_facts(inputs: ReportInputs, run_id: str) -> tuple[Fact, ...]:
-    run = inputs.of("runs", run_id).row(0, named=True)
-    made = inputs.of("evaluations", run_id).row(0, named=True)
-    grades = f"{made['qrel_source']} grades, relevant at {made['relevant_at']}"
-    return (
-        Fact("workspace_id", made["workspace_id"]),
-        Fact("run_id", run_id),
-        Fact("evaluation_id", made["evaluation_id"]),
-        Fact("golden_set_hash", made["golden_set_hash"], run["golden_set"]),
-        Fact("ruler_hash", made["ruler_hash"], f"{grades}, per {made['granularity']}"),
-        Fact("judge", made["judge"] or words.DASH),
-        Fact("judge_snapshot_id", run["judge_snapshot_id"] or words.DASH),
-        Fact("target_snapshot_id", run["target_snapshot_id"]),
-        Fact("rows_hash", made["rows_hash"]),
-        Fact("catalog_hash", made["catalog_hash"]),
-        Fact("settings_hash", made["settings_hash"]),
+        Fact(
+            "Newest document",
+            newest.date().isoformat() if newest else words.DASH,
+            "" if newest else "no document has a time",
+        ),
     )

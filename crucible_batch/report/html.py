@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from crucible_batch.report import palette, svg, words
 from crucible_batch.report.model import Report
+from crucible_batch.report.svg_history import history_charts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,6 +30,7 @@ def to_html(report: Report) -> str:
         "forest": svg.forest(report.compared) if report.compared else None,
         "scatter": svg.scatter(report.head_to_head) if report.head_to_head else None,
         "reliability": svg.reliability(report.bins) if report.bins else None,
+        "history": history_charts(report.history) if report.history else (),
     }
     page = _environment().get_template("page.html.j2")
     return page.render(r=report, charts=charts) + "\n"

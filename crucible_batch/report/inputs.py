@@ -9,7 +9,23 @@ import polars as pl
 
 from crucible_batch.contracts import get_table
 from crucible_batch.errors import ContractError
-from crucible_batch.report.figures import GateSummary
+from crucible_batch.report.figures import GateSummary, InputFile
+
+DEAD_DELIVERIES = pl.Schema(
+    {
+        "event_id": pl.String(),
+        "fingerprint": pl.String(),
+        "kind": pl.String(),
+        "severity": pl.String(),
+        "endpoint": pl.String(),
+        "state": pl.String(),
+        "n_tries": pl.Int64(),
+        "last_at": pl.Datetime("us", "UTC"),
+        "last_status": pl.Int64(),
+        "last_error": pl.String(),
+    }
+)
+"""Columns of the notices that were given up: what they were about, whom they did not reach."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,8 +51,18 @@ class ReportInputs:
         comparison_items: `comparison_items` of it.
         golden_items: `golden_items` of the pinned set; gives questions.
         results: `results`; gives answers of the items that moved most.
+        comparison_documents: `comparison_documents` of it; says what changed in the top k.
         drift_snapshots: `drift_snapshots`; the newest as_of is reported.
+        nightly_metrics: `nightly_metrics` of the nights against one baseline, the newest last.
+        drift_evaluations: `drift_evaluations` of one scan.
+        alerts: `alerts`, also those that are over.
+        dead_deliveries: Notices given up; the columns of `DEAD_DELIVERIES`.
+        judge_drift: `judge_drift`; the newest night of every judge is reported.
+        policy_stats: `policy_stats` of the scan.
+        cache_stats: `cache_stats` of the scan.
         gate: What a gate made of the run.
+        charts_said: What the newest night says, in words.
+        files: Where the rows came from.
         as_of: The instant the report speaks of, UTC.
         package_version: Version that made the report.
     """
@@ -56,8 +82,20 @@ class ReportInputs:
     comparison_items: pl.DataFrame = field(default_factory=get_table("comparison_items").empty)
     golden_items: pl.DataFrame = field(default_factory=get_table("golden_items").empty)
     results: pl.DataFrame = field(default_factory=get_table("results").empty)
+    comparison_documents: pl.DataFrame = field(
+        default_factory=get_table("comparison_documents").empty
+    )
     drift_snapshots: pl.DataFrame = field(default_factory=get_table("drift_snapshots").empty)
+    nightly_metrics: pl.DataFrame = field(default_factory=get_table("nightly_metrics").empty)
+    drift_evaluations: pl.DataFrame = field(default_factory=get_table("drift_evaluations").empty)
+    alerts: pl.DataFrame = field(default_factory=get_table("alerts").empty)
+    dead_deliveries: pl.DataFrame = field(default_factory=DEAD_DELIVERIES.to_frame)
+    judge_drift: pl.DataFrame = field(default_factory=get_table("judge_drift").empty)
+    policy_stats: pl.DataFrame = field(default_factory=get_table("policy_stats").empty)
+    cache_stats: pl.DataFrame = field(default_factory=get_table("cache_stats").empty)
     gate: GateSummary | None = None
+    charts_said: tuple[str, ...] = ()
+    files: tuple[InputFile, ...] = ()
     as_of: datetime | None = None
     package_version: str | None = None
 
@@ -67,6 +105,8 @@ class ReportInputs:
             problems.append("comparisons holds more than one comparison_id")
         sides = {(self.baseline_run_id, self.run_id)}
         found = set(self.comparisons.select("baseline_run_id", "candidate_run_id").unique().rows())
+        if self.drift_evaluations["scan_id"].n_unique() > 1:
+            problems.append("drift_evaluations holds more than one scan_id")
         problems += [f"comparisons compares {b!r} with {c!r}" for b, c in sorted(found - sides)]
         if problems:
             raise ContractError(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 
-from crucible_batch.report import words
-from crucible_batch.report.figures import Badge, Figure
-from crucible_batch.report.model import Bin, Compared, Moved, MovedItems, Report
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~@&])")
-_AT_THE_START = re.compile(r"^(\d*)([-+#=.)])")
-_ADDRESS = re.compile(r"(?i)\b(https?|ftp|mailto|www)([:.])")
-"""What many renderers turn into a link by themselves."""
+from crucible_batch.report import markdown_nights, words
+from crucible_batch.report.figures import Figure
+from crucible_batch.report.markdown_text import mark, plain, table
+from crucible_batch.report.model import Bin, Compared, Quiet, Report
+from crucible_batch.report.moved_items import Moved, MovedItems, Place
 
 
 def to_markdown(report: Report) -> str:
@@ -26,43 +22,21 @@ def to_markdown(report: Report) -> str:
     """
     sections = (
         _header(report),
-        _gate(report),
         _tiles(report),
         _badges(report),
         _curves(report),
         _compared(report),
+        _gate(report),
         _slices(report),
         _errors(report),
         _moved(report),
-        _corpus(report),
+        markdown_nights.history(report),
+        markdown_nights.watch(report),
         _coverage(report),
+        markdown_nights.answer_path(report),
         _provenance(report),
     )
     return "\n\n".join(section for section in sections if section) + "\n"
-
-
-def plain(text: str) -> str:
-    """Text of others, inert: one line, controls visible, Markdown's characters escaped."""
-    one_line = re.sub(r"\s+", " ", words.visible(text)).strip()
-    escaped = _ADDRESS.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", one_line))
-    return _AT_THE_START.sub(r"\1\\\2", escaped)
-
-
-def markdown_table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int]
-) -> str:
-    """A table of cells that are Markdown already; columns that are not `left` are right-aligned."""
-    rule = ["---" if place in left else "---:" for place in range(len(header))]
-    return "\n".join("| " + " | ".join(line) + " |" for line in (header, rule, *rows))
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> str:
-    """A table; the first `text_columns` columns are left-aligned, the others right-aligned."""
-    return markdown_table(header, rows, left=range(text_columns))
-
-
-def _mark(badge: Badge) -> str:
-    return f"{badge.glyph} {badge.word}"
 
 
 def _header(report: Report) -> str:
@@ -73,11 +47,14 @@ def _header(report: Report) -> str:
         label = f" ({plain(run.label)})" if run.label else ""
         reason = f": {plain(run.status_reason)}" if run.status_reason else ""
         lines.append(
-            f"- {side} {plain(run.run_id)}{label}: {_mark(run.status)}{reason}; {run.counted}; "
+            f"- {side} {plain(run.run_id)}{label}: {mark(run.status)}{reason}; {run.counted}; "
             f"golden set {plain(run.golden_set)}"
         )
     if report.as_of:
         lines.append(f"- As of {report.as_of}")
+    if report.gate:
+        lines.append(f"- {report.gate.outcome.glyph} {plain(words.dotted(report.gate.line))}")
+        lines += [f"- ! {plain(note)}" for note in report.gate.notes]
     return "\n".join(lines)
 
 
@@ -85,11 +62,10 @@ def _gate(report: Report) -> str:
     if report.gate is None:
         return ""
     rows = [
-        [plain(rule.rule_id), _mark(rule.outcome), rule.severity, plain(rule.reason)]
+        [plain(rule.rule_id), mark(rule.outcome), rule.severity, plain(rule.reason)]
         for rule in report.gate.rules
     ]
-    table = _table(["Rule", "Outcome", "Severity", "Why"], rows, text_columns=4)
-    return f"## Gate\n\n**{plain(words.dotted(report.gate.line))}**\n\n{table}"
+    return "## Gate\n\n" + table(["Rule", "Outcome", "Severity", "Why"], rows, text_columns=4)
 
 
 def _tiles(report: Report) -> str:
@@ -106,7 +82,7 @@ def _tiles(report: Report) -> str:
             over = f" ({tile.baseline_over})" if tile.baseline_over else ""
             row.insert(2, tile.baseline.text + over)
         rows.append(row)
-    return "## Key numbers\n\n" + _table(header, rows)
+    return "## Key numbers\n\n" + table(header, rows)
 
 
 def _badges(report: Report) -> str:
@@ -116,12 +92,12 @@ def _badges(report: Report) -> str:
         + ([_of(one.baseline, one.baseline_note)] if one.baseline else [])
         for one in report.badges
     ]
-    return "## Abstention\n\n" + _table(header, rows)
+    return "## Abstention\n\n" + table(header, rows)
 
 
 def _of(figure: Figure, note: str) -> str:
     """A number and what it is of."""
-    return f"{figure.text} ({note})" if note and figure.value is not None else figure.text
+    return f"{figure.text} ({note})" if note else figure.text
 
 
 def _curves(report: Report) -> str:
@@ -136,7 +112,7 @@ def _curves(report: Report) -> str:
     ]
     if report.curves[0].is_baseline:
         says.append(words.NO_CURVE)
-    parts = ["## Risk over coverage", *says, _table(header, rows)]
+    parts = ["## Risk over coverage", *says, table(header, rows)]
     if report.bins:
         sides = [report.run, *([report.baseline] if report.baseline else [])]
         of = ("Results", "Mean confidence", "Accuracy")
@@ -145,7 +121,7 @@ def _curves(report: Report) -> str:
             [str(row.bin), *(text for one in row.sides for text in _bin(one))]
             for row in report.bins
         ]
-        parts += ["### Confidence against accuracy", _table(head, bins)]
+        parts += ["### Confidence against accuracy", table(head, bins)]
     return "\n\n".join(parts)
 
 
@@ -156,13 +132,24 @@ def _bin(one: Bin | None) -> tuple[str, str, str]:
 
 
 def _compared(report: Report) -> str:
-    if not report.compared and not report.compared_more:
+    if not (report.compared or report.compared_more or report.compared_quiet):
         return ""
     means = "Means are of the items measured in both runs; the key numbers are of all results."
     parts = ["## Comparison", means, _comparisons(report.compared)]
     if report.compared_more:
-        parts += ["### Other metrics", _comparisons(report.compared_more)]
+        parts += ["### Other metrics with a word to say", _comparisons(report.compared_more)]
+    if report.compared_quiet:
+        parts += ["### Other metrics without a significant change, or without a test"]
+        parts.append(_quiet(report.compared_quiet))
     return "\n\n".join(parts)
+
+
+def _quiet(rows: Sequence[Quiet]) -> str:
+    header = ["Metric", "Basis", "Delta", "95 % interval"]
+    cells = [
+        [plain(row.title), row.basis, row.delta.text, row.interval or words.DASH] for row in rows
+    ]
+    return table(header, cells, text_columns=2)
 
 
 def _comparisons(rows: Sequence[Compared]) -> str:
@@ -173,8 +160,8 @@ def _comparisons(rows: Sequence[Compared]) -> str:
         notes = f" ({', '.join(row.remarks)})" if row.remarks else ""
         numbers = [row.baseline.text, row.candidate.text, row.delta.text, row.interval]
         counts = [row.p_adjusted.text, f"{row.n_pairs:,}", row.counts]
-        cells.append([plain(row.title), *numbers, *counts, f"{plain(_mark(row.verdict))}{notes}"])
-    return _table(header, cells)
+        cells.append([plain(row.title), *numbers, *counts, f"{plain(mark(row.verdict))}{notes}"])
+    return table(header, cells)
 
 
 def _slices(report: Report) -> str:
@@ -190,7 +177,7 @@ def _slices(report: Report) -> str:
                         cell.value.text,
                         f"(n {cell.n_items:,})",
                         cell.delta.text if cell.delta else "",
-                        _mark(cell.verdict) if cell.verdict else "",
+                        mark(cell.verdict) if cell.verdict else "",
                     ),
                 )
             )
@@ -198,9 +185,9 @@ def _slices(report: Report) -> str:
         ]
         rows.append([f"{plain(row.slice_by)} = {plain(row.slice)}", *cells])
     left = report.slices.n_left_out
-    note = f"\n\n{words.count(left, 'smaller tag')} not shown." if left else ""
+    note = f"\n\n{words.count(left, 'smaller slice')} not shown." if left else ""
     said = "In parentheses: deltas with insufficient items.\n\n" * bool(report.compared)
-    return f"## Slices\n\n{said}" + _table(["Slice", *report.slices.titles], rows) + note
+    return f"## Slices\n\n{said}" + table(["Slice", *report.slices.titles], rows) + note
 
 
 def _errors(report: Report) -> str:
@@ -214,12 +201,12 @@ def _errors(report: Report) -> str:
         ]
         for row in report.errors.rows
     ]
-    parts = ["## Error classes", _table(header, rows)]
+    parts = ["## Error classes", table(header, rows)]
     if report.errors.n_unchanged is not None:
         flows = [[plain(f.before), plain(f.after), f"{f.n:,}"] for f in report.errors.flows]
         parts.append(f"{words.count(report.errors.n_unchanged, 'result')} kept their class.")
         if flows:
-            parts.append(_table(["Baseline class", "Class now", "Results"], flows, text_columns=2))
+            parts.append(table(["Baseline class", "Class now", "Results"], flows, text_columns=2))
     return "\n\n".join(parts)
 
 
@@ -243,15 +230,22 @@ def _item(item: Moved) -> str:
     said = {
         "Question": item.question,
         "Also moved": item.also,
+        "Top k": _places(item),
         "Baseline answered": item.answer_baseline,
         "Run answered": item.answer_candidate,
     }
     return "\n".join(lines + [f"  - {key}: {plain(text)}" for key, text in said.items() if text])
 
 
-def _corpus(report: Report) -> str:
-    rows = [[fact.label, plain(fact.text), plain(fact.note)] for fact in report.corpus]
-    return "## Corpus\n\n" + _table(["Fact", "Value", "Remark"], rows) if rows else ""
+def _places(item: Moved) -> str:
+    """What changed in the top k of an item."""
+    more = f" · {item.n_more_documents} more" if item.n_more_documents else ""
+    return " · ".join(map(_place, item.documents)) + more
+
+
+def _place(one: Place) -> str:
+    part = "" if one.part is None else f", {one.part.text}"
+    return f"{one.doc_id} {one.place}, {one.grade}{part}"
 
 
 def _coverage(report: Report) -> str:
@@ -264,7 +258,7 @@ def _coverage(report: Report) -> str:
         figures: list[Figure] = [row.coverage, row.mean, row.worst, row.best]
         texts = [figure.text for figure in figures]
         rows.append([row.title, *counts, *texts, plain(row.why) or words.DASH])
-    parts = ["## What could not be measured", _table(header, rows)]
+    parts = ["## What could not be measured", table(header, rows)]
     if report.unmeasured:
         others = [
             [f"{o.n_scored:,}", f"{o.n_not_applicable:,}", f"{o.n_missing:,}", plain(o.why), titles]
@@ -272,10 +266,10 @@ def _coverage(report: Report) -> str:
             for titles in [plain(o.titles)]
         ]
         head = ["Measured", "Not applicable", "Missing", "Why not measured", "Metrics"]
-        parts += ["### Other metrics", _table(head, others)]
+        parts += ["### Other metrics", table(head, others)]
     return "\n\n".join(parts)
 
 
 def _provenance(report: Report) -> str:
     rows = [[plain(fact.label), plain(fact.text), plain(fact.note)] for fact in report.provenance]
-    return "## Provenance\n\n" + _table(["What", "Value", "Remark"], rows, text_columns=3)
+    return "## Provenance\n\n" + table(["What", "Value", "Remark"], rows, text_columns=3)

@@ -8,7 +8,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from crucible_batch.report.decisions import AnswerPath
 from crucible_batch.report.figures import Badge, Fact, Figure, GateSummary, Pair, Point, Tie
+from crucible_batch.report.history import History
+from crucible_batch.report.moved_items import MovedItems
+from crucible_batch.report.watched import Watched
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,17 @@ class Compared:
 
 
 @dataclass(frozen=True)
+class Quiet:
+    """A metric without a significant change, or one that is not tested; `basis` says which."""
+
+    metric: str
+    title: str
+    delta: Figure
+    interval: str
+    basis: str
+
+
+@dataclass(frozen=True)
 class SliceCell:
     """A headline metric on a slice."""
 
@@ -186,33 +201,6 @@ class ErrorClasses:
     rows: tuple[ErrorClass, ...]
     flows: tuple[Flow, ...]
     n_unchanged: int | None
-
-
-@dataclass(frozen=True)
-class Moved:
-    """An item whose focus metric moved."""
-
-    item_id: str
-    question: str | None
-    baseline: Figure
-    candidate: Figure
-    delta: Figure
-    also: str
-    answer_baseline: str | None
-    answer_candidate: str | None
-
-
-@dataclass(frozen=True)
-class MovedItems:
-    """The items that moved most each way on one metric."""
-
-    metric: str
-    title: str
-    why: str
-    n_better: int
-    n_worse: int
-    worse: tuple[Moved, ...]
-    better: tuple[Moved, ...]
 
 
 @dataclass(frozen=True)
@@ -274,13 +262,17 @@ class Report:
     bins: tuple[BinRow, ...]
     compared: tuple[Compared, ...]
     compared_more: tuple[Compared, ...]
+    compared_quiet: tuple[Quiet, ...]
     head_to_head: HeadToHead | None
     slices: SliceTable | None
     errors: ErrorClasses | None
     moved: MovedItems | None
+    history: History | None
     corpus: tuple[Fact, ...]
+    watched: Watched | None
     coverage: tuple[Coverage, ...]
     unmeasured: tuple[Unmeasured, ...]
+    answer_path: AnswerPath | None
     provenance: tuple[Fact, ...]
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from crucible_batch.report import words
-from crucible_batch.report.compared import focus
+from crucible_batch.report.focus import focus
 from crucible_batch.report.lines import Row, declarations, declared, delta_text
 
 SHOWN_DOCUMENTS = 6
@@ -59,11 +59,7 @@ def _item(row: Row, metric: Row, documents: pl.DataFrame) -> list[str]:
     ends = [words.amount(row[side], metric["unit"]) for side in ("baseline", "candidate")]
     told = {"ci_label": "ok", "delta": row["delta"]}
     head = f"{words.one_line(row['item_id'])}  {' → '.join(ends)}  {delta_text(told, metric)}"
-    size = pl.col("contribution").abs().fill_null(0.0)
-    old, new = pl.col("rank_baseline"), pl.col("rank_candidate")
-    changed = documents.filter(old.ne_missing(new) | (size > 0)).sort(
-        size, pl.min_horizontal(old, new), "doc_id", descending=[True, False, False]
-    )
+    changed = changed_documents(documents)
     lines = [f"  {_document(one)}" for one in changed.head(SHOWN_DOCUMENTS).iter_rows(named=True)]
     if changed.height > SHOWN_DOCUMENTS:
         rest = words.count(changed.height - SHOWN_DOCUMENTS, "more document")
@@ -72,13 +68,39 @@ def _item(row: Row, metric: Row, documents: pl.DataFrame) -> list[str]:
 
 
 def _document(row: Row) -> str:
+    part = "" if not row["contribution"] else f"  {words.signed(row['contribution'])}"
+    return f"{words.one_line(row['doc_id'])}  {place_text(row)}  {grade_text(row)}{part}"
+
+
+def changed_documents(documents: pl.DataFrame) -> pl.DataFrame:
+    """Documents of one item that changed their place or their part, those first that did most.
+
+    Where nothing is known of their parts, the most relevant ones come first.
+
+    Args:
+        documents: Rows of `comparison_documents` of one metric and item.
+    """
+    size = pl.col("contribution").abs().fill_null(0.0)
+    old, new = pl.col("rank_baseline"), pl.col("rank_candidate")
+    return documents.filter(old.ne_missing(new) | (size > 0)).sort(
+        size,
+        pl.col("grade").fill_null(-1),
+        pl.min_horizontal(old, new),
+        "doc_id",
+        descending=[True, True, False, False],
+    )
+
+
+def place_text(row: Row) -> str:
+    """From which rank to which a document went."""
     old, new = row["rank_baseline"], row["rank_candidate"]
     if old is None:
-        place = f"entered at {new}"
-    elif new is None:
-        place = f"left from {old}"
-    else:
-        place = f"{old} → {new}" if old != new else f"stayed at {new}"
-    grade = "unjudged" if row["grade"] is None else f"grade {row['grade']}"
-    part = "" if not row["contribution"] else f"  {words.signed(row['contribution'])}"
-    return f"{words.one_line(row['doc_id'])}  {place}  {grade}{part}"
+        return f"entered at {new}"
+    if new is None:
+        return f"left from {old}"
+    return f"{old} → {new}" if old != new else f"stayed at {new}"
+
+
+def grade_text(row: Row) -> str:
+    """How relevant it was judged."""
+    return "unjudged" if row["grade"] is None else f"grade {row['grade']}"

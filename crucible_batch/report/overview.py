@@ -8,9 +8,9 @@ from typing import NamedTuple
 import polars as pl
 
 from crucible_batch.report import words
-from crucible_batch.report.compared import compared_rows
 from crucible_batch.report.facts import KPIS, RANKED_TO_10, Catalog, Metrics, badge, share
 from crucible_batch.report.figures import Figure, Point, Tie
+from crucible_batch.report.focus import compared_rows
 from crucible_batch.report.inputs import ReportInputs
 from crucible_batch.report.lines import Row
 from crucible_batch.report.model import BadgeNumber, Bin, BinRow, Curve, CurveStep, RunHeader, Tile
@@ -140,7 +140,7 @@ def badges(
             title=title,
             figure=own.figure,
             baseline=other.figure if other else None,
-            note=", ".join(filter(None, (scale, own.note))),
+            note=", ".join(filter(None, (scale if own.figure.value is not None else "", own.note))),
             baseline_note=other.note if other and other.note != own.note else "",
         )
         for (title, scale), own, other in zip(about, mine, theirs, strict=True)
@@ -161,13 +161,25 @@ def _abstention(inputs: ReportInputs, metrics: Metrics) -> list[_Said]:
         answered = None
     reporting = f"of {words.count(n_reported, 'result')} that {_report(n_reported)} it"
     silent = f"; {n_silent:,} of them do not say whether they abstained" if n_silent > 0 else ""
-    return [
-        _Said(Figure(abstained, words.decimal(abstained, 0)), reporting),
-        _Said(Figure(answered, words.decimal(answered, 0)), f"results{silent}"),
-        _Said(share(rate), reporting),
-        _Said(Figure(truthfulness, words.signed(truthfulness, 2)), _over(n_labelled)),
-        _Said(Figure(aurc, words.decimal(aurc, 4)), _over(n_curve)),
+    said = [
+        ("abstention_rate", Figure(abstained, words.decimal(abstained, 0)), reporting),
+        ("abstention_rate", Figure(answered, words.decimal(answered, 0)), f"results{silent}"),
+        ("abstention_rate", share(rate), reporting),
+        (
+            "mean_truthfulness",
+            Figure(truthfulness, words.signed(truthfulness, 2)),
+            _over(n_labelled),
+        ),
+        ("aurc", Figure(aurc, words.decimal(aurc, 4)), _over(n_curve)),
     ]
+    return [
+        _Said(figure, note if figure.value is not None else _missing(metrics, name))
+        for name, figure, note in said
+    ]
+
+
+def _missing(metrics: Metrics, metric: str) -> str:
+    return f"not measured: {metrics.why(metric) or 'no result'}"
 
 
 def _report(n: int) -> str:

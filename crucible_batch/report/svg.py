@@ -16,11 +16,8 @@ from crucible_batch.report import words
 from crucible_batch.report.figures import Point, Tie
 from crucible_batch.report.model import BinRow, Compared, Curve, HeadToHead
 
-MOST_CIRCLES = 300
-"""With more marks they are drawn as one path: 2,000 dots cost 20 KiB instead of 200."""
-
-MOST_TITLES = 120
-"""With more circles they carry no title: it takes as many bytes as the circle itself."""
+MOST_CIRCLES = 60
+"""With more marks they are drawn as one path, without titles: a dot takes 13 bytes, not 110."""
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0)
 """Distances between ticks that people count in."""
@@ -134,9 +131,9 @@ def curve_chart(curves: Sequence[Curve]) -> CurveChart:
     plot = Plot(640, 306, 56, 12, 616, 250, (0.0, 1.0), (0.0, top))
     x_ticks = tuple(Tick(plot.x(k / 5), words.percent(k / 5)) for k in range(6))
     n_ticks = round(top / step)
-    y_ticks = tuple(Tick(plot.y(k * step), _short(k * step)) for k in range(n_ticks + 1))
+    y_ticks = tuple(Tick(plot.y(k * step), short(k * step)) for k in range(n_ticks + 1))
     lines = tuple(_curve_line(plot, curve) for curve in curves)
-    return CurveChart(_with_ticks(plot, x_ticks, y_ticks), lines)
+    return CurveChart(with_ticks(plot, x_ticks, y_ticks), lines)
 
 
 def _curve_line(plot: Plot, curve: Curve) -> CurveLine:
@@ -145,22 +142,20 @@ def _curve_line(plot: Plot, curve: Curve) -> CurveLine:
     few = len(places) <= MOST_CIRCLES
     dots: tuple[Dot, ...] = ()
     if marked and few:
-        titled = len(places) <= MOST_TITLES
         dots = tuple(
-            Dot(x, y, _dot_title(point) if titled else "")
-            for (x, y), point in zip(places, curve.points, strict=True)
+            Dot(x, y, _dot_title(point)) for (x, y), point in zip(places, curve.points, strict=True)
         )
     return CurveLine(
         is_baseline=curve.is_baseline,
-        line=_path(places),
+        line=path(places),
         dots=dots,
-        marks=_points(places) if marked and not few else "",
+        marks=points(places) if marked and not few else "",
         ties="".join(_tie_bar(plot, tie, curve.n_pairs) for tie in curve.ties) if marked else "",
     )
 
 
 def _dot_title(point: Point) -> str:
-    confidence, risk = _short(point.confidence), words.decimal(point.risk)
+    confidence, risk = short(point.confidence), words.decimal(point.risk)
     return f"{point.item_id}: confidence {confidence}, risk {risk}"
 
 
@@ -186,7 +181,7 @@ def forest(rows: Sequence[Compared]) -> Forest:
         for k in range(first, last + 1)
     )
     whiskers = tuple(_whisker(plot, row, 24.0 + 30 * k) for k, row in enumerate(rows))
-    return Forest(_with_ticks(plot, ticks, ()), plot.x(0.0), whiskers)
+    return Forest(with_ticks(plot, ticks, ()), plot.x(0.0), whiskers)
 
 
 def _whisker(plot: Plot, row: Compared, y: float) -> Whisker:
@@ -249,23 +244,24 @@ def _blobs(marks: Iterable[tuple[tuple[float, float], int, str]]) -> tuple[Blob,
         groups.setdefault((size, tone), []).append(place)
     # Large marks first, so that none hides a small one.
     ordered = sorted(groups.items(), key=lambda group: (-group[0][0], group[0][1]))
-    return tuple(Blob(_points(sorted(places)), size, tone) for (size, tone), places in ordered)
+    return tuple(Blob(points(sorted(places)), size, tone) for (size, tone), places in ordered)
 
 
 def _square(span: tuple[float, float]) -> Plot:
     plot = Plot(340, 340, 52, 12, 326, 286, span, span)
     low, high = span
     values = [low + (high - low) * k / 4 for k in range(5)]
-    x_ticks = tuple(Tick(plot.x(value), _short(value)) for value in values)
-    y_ticks = tuple(Tick(plot.y(value), _short(value)) for value in values)
-    return _with_ticks(plot, x_ticks, y_ticks)
+    x_ticks = tuple(Tick(plot.x(value), short(value)) for value in values)
+    y_ticks = tuple(Tick(plot.y(value), short(value)) for value in values)
+    return with_ticks(plot, x_ticks, y_ticks)
 
 
-def _with_ticks(plot: Plot, x_ticks: tuple[Tick, ...], y_ticks: tuple[Tick, ...]) -> Plot:
+def with_ticks(plot: Plot, x_ticks: tuple[Tick, ...], y_ticks: tuple[Tick, ...]) -> Plot:
+    """The same area with marks on its axes."""
     return Plot(**{**vars(plot), "x_ticks": x_ticks, "y_ticks": y_ticks})
 
 
-def _path(places: Sequence[tuple[float, float]]) -> str:
+def path(places: Sequence[tuple[float, float]]) -> str:
     """Path data of a line; it starts with a dot, so that a single point is seen.
 
     Steps are relative, which takes a third fewer bytes; places lie on a grid of a tenth, so they
@@ -283,10 +279,11 @@ def _step(value: float) -> str:
     return f"{round(value, 1) + 0.0:g}"
 
 
-def _points(places: Iterable[tuple[float, float]]) -> str:
+def points(places: Iterable[tuple[float, float]]) -> str:
+    """Path data of dots, which round ends make visible."""
     return "".join(f"M{x:g} {y:g}h0" for x, y in places)
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """A number with up to three decimals, without trailing zeros."""
     return words.minus(f"{value:.3f}".rstrip("0").rstrip(".")) or "0"

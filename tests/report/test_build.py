@@ -156,7 +156,22 @@ def test_other_metrics_without_a_delta_are_left_to_the_coverage_section() -> Non
         comparison_row("bpref", n_pairs=0, delta=None, verdict="insufficient_items"),
     ]
     report = build_report(two_runs(comparisons=frame("comparisons", rows)))
-    assert [row.metric for row in report.compared_more] == ["mrr_at_10"]
+    assert report.compared_more == ()
+    assert [row.metric for row in report.compared_quiet] == ["mrr_at_10"]
+
+
+def test_other_metrics_with_a_verdict_or_a_remark_are_told_apart_from_the_quiet_ones() -> None:
+    rows = [
+        unchanged_row("accuracy"),
+        unchanged_row("mrr_at_10"),
+        comparison_row("precision_at_10"),
+        unchanged_row("map_at_10", ci_p_disagree=True),
+        comparison_row("aurc", verdict="no_test", p_value=None, n_pairs=0),
+    ]
+    report = build_report(two_runs(comparisons=frame("comparisons", rows)))
+    assert {row.metric for row in report.compared_more} == {"precision_at_10", "map_at_10"}
+    quiet = {row.metric: row.basis for row in report.compared_quiet}
+    assert quiet == {"mrr_at_10": "n 50", "aurc": "no test"}
 
 
 def test_the_focus_is_the_first_kpi_that_regressed() -> None:
@@ -255,15 +270,15 @@ def test_slices_follow_the_vocabulary_and_bracket_short_deltas() -> None:
     assert recall.delta.text == "(+0.30)"
 
 
-def test_hundreds_of_tags_are_cut_to_those_of_most_items_and_counted() -> None:
+def test_hundreds_of_slices_are_cut_to_those_of_most_items_and_counted() -> None:
     rows = [
         metric_row("cand", "accuracy", 0.5, k + 1, slice_by="tag", slice=f"t{k:03d}")
         for k in range(100)
     ]
     slices = build_report(one_run(run_metrics=run_metrics(*rows))).slices
     assert slices is not None
-    assert (len(slices.rows), slices.n_left_out) == (40, 60)
-    assert slices.rows[0].slice == "t060"
+    assert (len(slices.rows), slices.n_left_out) == (20, 80)
+    assert slices.rows[0].slice == "t080"
 
 
 def test_coverage_shows_counts_and_both_bounds() -> None:

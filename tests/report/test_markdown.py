@@ -6,7 +6,7 @@ import pytest
 from report_tables import frame, one_run, run_row, two_runs
 
 from crucible_batch.report import build_report, to_markdown
-from crucible_batch.report.markdown import plain
+from crucible_batch.report.markdown_text import plain
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from crucible_batch.assemble.compare import Comparison, compare_runs
 from crucible_batch.assemble.compare.rows import is_comparable
 from crucible_batch.assemble.gate import GateRun, Told, run_gate, told
 from crucible_batch.assemble.nightly.night import Night
+from crucible_batch.assemble.nightly.said import NOTHING_SAID, Said
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.assemble.report import report_run, write_report
 from crucible_batch.report import Report
@@ -75,6 +76,7 @@ def report(
     candidate: str,
     compared: Comparison,
     gate: GateRun | None,
+    said: Said = NOTHING_SAID,
     *,
     progress: Progress = quiet,
 ) -> Report:
@@ -87,6 +89,7 @@ def report(
         as_of=night.as_of,
         compared=compared,
         gate=None if gate is None else gate.verdict,
+        charts_said=() if said.line is None else (said.line, *said.more),
         progress=progress,
     )
     return made.report

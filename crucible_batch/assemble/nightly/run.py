@@ -164,7 +164,7 @@ def _do(night: Night, *, until_now: bool, progress: Progress) -> NightResult:
     said = watching.watch_night(night, baseline, candidate, progress=progress)
     scan = corpus.scan_corpus(night, progress=progress)
     progress("writing the report")
-    made = judging.report(night, baseline, candidate, compared, gate, progress=progress)
+    made = judging.report(night, baseline, candidate, compared, gate, said, progress=progress)
     page = judging.write_page(night, candidate, made)
     told = None if gate is None else gate.told
     steps.record(night, baseline, candidate, told, said, scan and scan.scan_id)
