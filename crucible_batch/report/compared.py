@@ -13,6 +13,7 @@ from crucible_batch.report.figures import Figure, Pair
 from crucible_batch.report.focus import compared_rows, focus
 from crucible_batch.report.inputs import ReportInputs
 from crucible_batch.report.lines import (
+    SMALL_SAMPLE,
     Row,
     comparison_line,
     counts_text,
@@ -56,7 +57,7 @@ def others(inputs: ReportInputs, catalog: Catalog, blocked: Reasons) -> Others:
     overall = inputs.comparisons.filter(pl.col("slice_by") == "all", pl.col("delta").is_not_null())
     rows = [r for r in overall.iter_rows(named=True) if not catalog[r["metric"]]["headline"]]
     rows.sort(key=lambda row: (catalog.order(row["metric"]), row["metric"]))
-    quiet = [row for row in rows if row["verdict"] in QUIET and not remarks(row)]
+    quiet = [r for r in rows if r["verdict"] in QUIET and set(remarks(r)) <= {SMALL_SAMPLE}]
     told = [_compared(row, catalog, blocked) for row in rows if row not in quiet]
     return Others(tuple(told), tuple(_quiet(row, catalog) for row in quiet))
 
@@ -69,7 +70,7 @@ def _quiet(row: Row, catalog: Catalog) -> Quiet:
         title=str(metric["title"]),
         delta=Figure(row["delta"], delta_text(row, metric)),
         interval="" if row["ci_low"] is None else interval_text(row, metric),
-        basis=f"n {row['n_pairs']:,}" if is_tested else "no test",
+        basis=", ".join([f"n {row['n_pairs']:,}" if is_tested else "no test", *remarks(row)]),
     )
 
 

@@ -194,11 +194,16 @@ def corpus(inputs: ReportInputs) -> tuple[Fact, ...]:
     changed = ", ".join(f"{n:,} {change}" for n, change in changes if n is not None)
     newest = row["newest_document_at"]
     orphans = f"{row['orphan_count']:,} of {row['entity_count']:,} without a mention"
+    churn = "of all documents" if row["doc_churn_ratio"] is not None else "no documents"
     return (
         Fact("Corpus version", row["corpus_version"], f"as of {row['as_of']:%Y-%m-%d %H:%M} UTC"),
         Fact("Documents", f"{row['doc_count']:,}", changed or "no earlier snapshot"),
-        Fact("Churn", words.percent(row["doc_churn_ratio"]), row["reason"] or "of all documents"),
-        Fact("Orphaned entities", words.percent(row["orphan_rate"]), orphans),
+        Fact("Churn", words.percent(row["doc_churn_ratio"]), row["reason"] or churn),
+        Fact(
+            "Orphaned entities",
+            words.percent(row["orphan_rate"]),
+            orphans if row["entity_count"] else "no entities",
+        ),
         Fact(
             "Newest document",
             newest.date().isoformat() if newest else words.DASH,

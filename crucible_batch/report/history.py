@@ -18,14 +18,14 @@ from crucible_batch.report.lines import Row
 CHARTED = (*KPIS, "mean_truthfulness")
 """The headline metrics, in the order of the page."""
 
-MOST_NIGHTS = 60
+MOST_NIGHTS = 40
 """Nights that are charted, the newest ones."""
 
-TOLD_NIGHTS = 10
+TOLD_NIGHTS = 7
 """Nights whose numbers stand in a table."""
 
-MOST_SLICES = 20
-"""Slices in alarm that are listed."""
+MOST_SLICES = 4
+"""Slices in alarm that are listed, those that moved most."""
 
 MARKS = {
     "ok": words.Mark("✓", "ok", "good"),
@@ -106,6 +106,7 @@ class History:
         standings: The newest night, metric by metric; none while the window fills.
         rows: The newest nights, newest first.
         n_left_out: Further slices in alarm.
+        never: Headline metrics that no night could compare.
     """
 
     said: tuple[str, ...]
@@ -116,6 +117,7 @@ class History:
     standings: tuple[Standing, ...]
     rows: tuple[NightRow, ...]
     n_left_out: int
+    never: str
 
 
 def history(inputs: ReportInputs, catalog: Catalog) -> History | None:
@@ -129,7 +131,9 @@ def history(inputs: ReportInputs, catalog: Catalog) -> History | None:
         pl.col("slice_by") == "all", pl.col("as_of").is_in(shown), pl.col("metric").is_in(CHARTED)
     )
     nights = charted.sort("as_of", "candidate_run_id").rows(named=True)
-    metrics = [name for name in CHARTED if any(row["metric"] == name for row in nights)]
+    told = {row["metric"] for row in nights}
+    measured = {row["metric"] for row in nights if row["delta"] is not None}
+    metrics = [name for name in CHARTED if name in measured]
     newest = frame.filter(pl.col("as_of") == instants[-1])
     alarms = _slices_in_alarm(newest)
     standing = [
@@ -147,6 +151,7 @@ def history(inputs: ReportInputs, catalog: Catalog) -> History | None:
         standings=tuple(_standing(row, catalog) for row in standing if row["center"] is not None),
         rows=_rows(nights, shown[-TOLD_NIGHTS:], metrics),
         n_left_out=max(0, len(alarms) - MOST_SLICES),
+        never=catalog.titles(name for name in CHARTED if name in told - measured),
     )
 
 
@@ -169,8 +174,16 @@ def _series(
 
 
 def _slices_in_alarm(newest: pl.DataFrame) -> Sequence[Row]:
+    """Slices in alarm, those that moved most first; one that is the whole set is not told again."""
+    whole = newest.filter(pl.col("slice_by") == "all").select("metric", of_all="delta")
     found = newest.filter(pl.col("slice_by") != "all", pl.col("verdict").is_in(ALARMS))
-    return found.sort("metric", "slice_by", "slice").rows(named=True)
+    size = pl.col("delta").abs()
+    ordered = (
+        found.join(whole, on="metric", how="left")
+        .filter(pl.col("delta").ne_missing(pl.col("of_all")))
+        .sort(size, "metric", "slice_by", "slice", descending=[True, *[False] * 3])
+    )
+    return ordered.rows(named=True)
 
 
 def _standing(row: Row, catalog: Catalog) -> Standing:

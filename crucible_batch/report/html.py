@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crucible_batch.report import palette, svg, words
 from crucible_batch.report.model import Report
 from crucible_batch.report.svg_history import history_charts
+from crucible_batch.report.svg_scatter import reliability, scatter
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,8 +29,8 @@ def to_html(report: Report) -> str:
     charts = {
         "curve": svg.curve_chart(report.curves) if report.curves else None,
         "forest": svg.forest(report.compared) if report.compared else None,
-        "scatter": svg.scatter(report.head_to_head) if report.head_to_head else None,
-        "reliability": svg.reliability(report.bins) if report.bins else None,
+        "scatter": scatter(report.head_to_head) if report.head_to_head else None,
+        "reliability": reliability(report.bins) if report.bins else None,
         "history": history_charts(report.history) if report.history else (),
     }
     page = _environment().get_template("page.html.j2")

@@ -17,6 +17,10 @@ UNDECLARED = {"unit": "fraction", "scale": "linear", "better": "none", "headline
 """What is assumed of a metric that the catalog does not list (an undeclared plugin metric)."""
 
 
+SMALL_SAMPLE = "small sample"
+"""What is remarked of 20 to 39 items."""
+
+
 def declarations(catalog: pl.DataFrame) -> dict[str, Row]:
     """The rows of `metric_catalog` by metric."""
     return {row["metric"]: row for row in catalog.iter_rows(named=True)}
@@ -170,7 +174,7 @@ def remarks(row: Row) -> list[str]:
         _unequal(row): row["unequal_judging"],
         "interval and raw p disagree": row["ci_p_disagree"],
         "all deltas equal": row["degenerate"] and row["delta"] != 0,
-        "small sample": row["ci_label"] == "small sample",
+        SMALL_SAMPLE: row["ci_label"] == SMALL_SAMPLE,
     }
     return [text for text, holds in found.items() if holds]
 

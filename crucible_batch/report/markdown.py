@@ -137,7 +137,10 @@ def _compared(report: Report) -> str:
     means = "Means are of the items measured in both runs; the key numbers are of all results."
     parts = ["## Comparison", means, _comparisons(report.compared)]
     if report.compared_more:
-        parts += ["### Other metrics with a word to say", _comparisons(report.compared_more)]
+        parts += [
+            "### Other metrics with a verdict or a remark",
+            _comparisons(report.compared_more),
+        ]
     if report.compared_quiet:
         parts += ["### Other metrics without a significant change, or without a test"]
         parts.append(_quiet(report.compared_quiet))

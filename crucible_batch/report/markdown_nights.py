@@ -19,6 +19,8 @@ def history(report: Report) -> str:
         return ""
     parts = ["## Night after night", *map(plain, found.said)]
     parts.append(f"{words.count(found.n_nights, 'night')} against this baseline.")
+    if found.never:
+        parts.append(f"No night could compare: {plain(found.never)}.")
     if found.standings:
         parts.append(_standings(found))
     if found.n_left_out:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -24,11 +24,11 @@ SHOWN_DOCUMENTS = 3
 LONGEST_QUESTION = 300
 """Characters of a question that are shown."""
 
-LONGEST_ANSWERS = (1_000, 600, 400, 300, 200, 120)
+LONGEST_ANSWERS = (1_000, 600, 400, 300, 200, 150)
 """Characters of an answer that are shown: the first that keep all answers within their room."""
 
-ROOM = 7_000
-"""Bytes for all answers together, so that a page of long ones stays small."""
+ROOM = 6_000
+"""Characters for all answers together, so that a page of long ones stays small."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,9 @@ class _Texts:
         # Sorted downwards, so that the first sample is the one that stays.
         results = inputs.results.filter(is_shown).sort("sample_index", descending=True)
         self._results = {(r["run_id"], r["item_id"]): r for r in results.iter_rows(named=True)}
-        self._longest = _longest(row["answer"] or "" for row in self._results.values())
+        # An answer that both runs gave is printed once.
+        different = {(item_id, r["answer"]) for (_, item_id), r in self._results.items()}
+        self._longest = _longest([answer or "" for _, answer in different])
         self._documents = inputs.comparison_documents.filter(
             is_shown, pl.col("metric") == focus_metric
         )
@@ -159,11 +161,10 @@ class _Texts:
         return f"[abstained] {text}".rstrip() if row["abstained"] else text or "[blank]"
 
 
-def _longest(answers: Iterable[str]) -> int:
+def _longest(answers: Sequence[str]) -> int:
     """Characters of an answer that leave room for all of them."""
-    known = list(answers)
     for longest in LONGEST_ANSWERS:
-        if len("".join(text[:longest] for text in known).encode()) <= ROOM:
+        if len("".join(text[:longest] for text in answers)) <= ROOM:
             return longest
     return LONGEST_ANSWERS[-1]
 

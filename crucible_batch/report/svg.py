@@ -6,7 +6,6 @@ Coordinates are rounded to a tenth of a pixel, so that the same model gives the 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,10 +13,13 @@ from typing import NamedTuple
 
 from crucible_batch.report import words
 from crucible_batch.report.figures import Point, Tie
-from crucible_batch.report.model import BinRow, Compared, Curve, HeadToHead
+from crucible_batch.report.model import Compared, Curve
 
-MOST_CIRCLES = 60
-"""With more marks they are drawn as one path, without titles: a dot takes 13 bytes, not 110."""
+MOST_CIRCLES = 110
+"""With more marks they are drawn as one path: a dot takes 10 bytes instead of 37."""
+
+MOST_TITLES = 60
+"""With more circles they carry no title: it takes twice the bytes of the circle itself."""
 
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0)
 """Distances between ticks that people count in."""
@@ -36,14 +38,6 @@ class Dot(NamedTuple):
     x: float
     y: float
     title: str
-
-
-class Blob(NamedTuple):
-    """Marks of one look: path data of points, drawn with round ends."""
-
-    d: str
-    size: float
-    tone: str
 
 
 @dataclass(frozen=True)
@@ -115,18 +109,10 @@ class Forest:
     rows: tuple[Whisker, ...]
 
 
-@dataclass(frozen=True)
-class Scatter:
-    """Baseline against candidate, or confidence against accuracy."""
-
-    plot: Plot
-    blobs: tuple[Blob, ...]
-
-
 def curve_chart(curves: Sequence[Curve]) -> CurveChart:
     """Lay out the curves; the points of the run are marked, its baseline is a line."""
     highest = max(0.05, *(point.risk for curve in curves for point in curve.points))
-    step = next(step for step in STEPS if step >= highest / 5)
+    step = step_of(highest, 5)
     top = step * math.ceil(highest / step - 1e-9)
     plot = Plot(640, 306, 56, 12, 616, 250, (0.0, 1.0), (0.0, top))
     x_ticks = tuple(Tick(plot.x(k / 5), words.percent(k / 5)) for k in range(6))
@@ -140,16 +126,19 @@ def _curve_line(plot: Plot, curve: Curve) -> CurveLine:
     marked = not curve.is_baseline
     places = [(plot.x(point.coverage), plot.y(point.risk)) for point in curve.points]
     few = len(places) <= MOST_CIRCLES
-    dots: tuple[Dot, ...] = ()
+    circles: tuple[Dot, ...] = ()
     if marked and few:
-        dots = tuple(
-            Dot(x, y, _dot_title(point)) for (x, y), point in zip(places, curve.points, strict=True)
+        titled = len(places) <= MOST_TITLES
+        circles = tuple(
+            Dot(x, y, _dot_title(point) if titled else "")
+            for (x, y), point in zip(places, curve.points, strict=True)
         )
     return CurveLine(
         is_baseline=curve.is_baseline,
-        line=path(places),
-        dots=dots,
-        marks=points(places) if marked and not few else "",
+        # Many marks make the line themselves.
+        line=path(places) if few or not marked else "",
+        dots=circles,
+        marks=dots(places) if marked and not few else "",
         ties="".join(_tie_bar(plot, tie, curve.n_pairs) for tie in curve.ties) if marked else "",
     )
 
@@ -172,7 +161,7 @@ def forest(rows: Sequence[Compared]) -> Forest:
         end for row in rows for end in (row.ci_low, row.ci_high, row.delta.value) if end is not None
     ]
     low, high = min([0.0, *ends]), max([0.0, *ends])
-    step = next((step for step in STEPS if step >= (high - low) / 6), STEPS[-1])
+    step = step_of(high - low, 6)
     first, last = math.floor(low / step - 1e-9), math.ceil(high / step + 1e-9)
     bottom = 10 + 30 * len(rows)
     plot = Plot(740, bottom + 52, 168, 8, 520, bottom, (first * step, last * step), (0.0, 1.0))
@@ -203,57 +192,12 @@ def _whisker(plot: Plot, row: Compared, y: float) -> Whisker:
     )
 
 
-def scatter(chart: HeadToHead) -> Scatter:
-    """Lay out items by baseline and candidate; items at one place make one larger mark."""
-    span = (chart.low, chart.high if chart.high > chart.low else chart.low + 1.0)
-    plot = _square(span)
-    held = Counter((plot.x(pair.baseline), plot.y(pair.candidate)) for pair in chart.pairs)
-    tones: dict[tuple[float, float], str] = {}
-    for pair in chart.pairs:
-        sign = (pair.candidate > pair.baseline) - (pair.candidate < pair.baseline)
-        if chart.higher_is_better is False:
-            sign = -sign
-        tone = {1: "good", 0: "muted", -1: "bad"}[sign]
-        tones[plot.x(pair.baseline), plot.y(pair.candidate)] = (
-            "muted" if chart.higher_is_better is None else tone
-        )
-    return Scatter(plot, _blobs([(place, n, tones[place]) for place, n in held.items()]))
-
-
-def reliability(rows: Sequence[BinRow]) -> Scatter:
-    """Lay out bins by mean confidence and accuracy as marks of their size, the run's in violet."""
-    plot = _square((0.0, 1.0))
-    marks = [
-        (
-            (plot.x(one.confidence.value or 0.0), plot.y(one.accuracy.value or 0.0)),
-            one.n,
-            "muted" if side else "run",
-        )
-        for row in rows
-        for side, one in enumerate(row.sides)
-        if one is not None
-    ]
-    return Scatter(plot, _blobs(marks))
-
-
-def _blobs(marks: Iterable[tuple[tuple[float, float], int, str]]) -> tuple[Blob, ...]:
-    """Marks grouped by look; the area of a mark grows with what it stands for, up to a limit."""
-    groups: dict[tuple[float, str], list[tuple[float, float]]] = {}
-    for place, n, tone in marks:
-        size = min(24.0, 5.0 + 3.0 * round(math.sqrt(n) - 1))
-        groups.setdefault((size, tone), []).append(place)
-    # Large marks first, so that none hides a small one.
-    ordered = sorted(groups.items(), key=lambda group: (-group[0][0], group[0][1]))
-    return tuple(Blob(points(sorted(places)), size, tone) for (size, tone), places in ordered)
-
-
-def _square(span: tuple[float, float]) -> Plot:
-    plot = Plot(340, 340, 52, 12, 326, 286, span, span)
-    low, high = span
-    values = [low + (high - low) * k / 4 for k in range(5)]
-    x_ticks = tuple(Tick(plot.x(value), short(value)) for value in values)
-    y_ticks = tuple(Tick(plot.y(value), short(value)) for value in values)
-    return with_ticks(plot, x_ticks, y_ticks)
+def step_of(span: float, most: int) -> float:
+    """The distance between ticks that makes about `most` of them over a span."""
+    least = span / most
+    return next((step for step in STEPS if step >= least), 0.0) or 10.0 ** math.ceil(
+        math.log10(least)
+    )
 
 
 def with_ticks(plot: Plot, x_ticks: tuple[Tick, ...], y_ticks: tuple[Tick, ...]) -> Plot:
@@ -277,6 +221,18 @@ def path(places: Sequence[tuple[float, float]]) -> str:
 
 def _step(value: float) -> str:
     return f"{round(value, 1) + 0.0:g}"
+
+
+def dots(places: Sequence[tuple[float, float]]) -> str:
+    """Path data of dots one after another: as `points`, in steps, which take fewer bytes."""
+    if not places:
+        return ""
+    steps = (
+        f"m{_step(x1 - x0)}{' ' if y1 >= y0 else ''}{_step(y1 - y0)}h0"
+        for (x0, y0), (x1, y1) in pairwise(places)
+    )
+    (x, y), *_ = places
+    return f"M{x:g} {y:g}h0" + "".join(steps)
 
 
 def points(places: Iterable[tuple[float, float]]) -> str:

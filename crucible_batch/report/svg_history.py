@@ -9,9 +9,12 @@ from itertools import groupby
 
 from crucible_batch.report import words
 from crucible_batch.report.history import ALARMS, History, Night, Series
-from crucible_batch.report.svg import STEPS, Plot, Tick, path, points, with_ticks
+from crucible_batch.report.svg import Plot, Tick, dots, path, points, step_of, with_ticks
 
-MOST_TICKS = 4
+LEFT, WIDTH = 52, 216
+"""Where the nights begin, and the pixels they have."""
+
+MOST_TICKS = 2
 """Marks of the vertical axis, beside its lower end."""
 
 
@@ -22,7 +25,7 @@ class HistoryChart:
     Attributes:
         warming: Nights of the window, and those before it was full.
         usual: Nights on the charts without an alarm.
-        alarms: Nights of an alarm.
+        alarms: Nights of an alarm, as triangles.
         gaps: Nights that are not comparable, on the axis.
         ewma: The moving average.
         center: Mean of the window.
@@ -54,13 +57,12 @@ def _chart(series: Series, nights: Sequence[str]) -> HistoryChart:
     plot = _plot(series.nights, nights)
     low, high = plot.y_range
 
-    def dots(wanted: Callable[[str], bool]) -> str:
-        found = [
-            (plot.x(night.place), plot.y(night.delta))
+    def places(wanted: Callable[[str], bool]) -> list[tuple[float, float]]:
+        return [
+            _place(plot, night.place, night.delta)
             for night in series.nights
             if wanted(night.verdict) and night.delta is not None
         ]
-        return points(found)
 
     def line(name: str) -> str:
         return _line(plot, ((night.place, getattr(night, name)) for night in series.nights))
@@ -69,9 +71,9 @@ def _chart(series: Series, nights: Sequence[str]) -> HistoryChart:
         title=series.title,
         desc=_described(series.nights),
         plot=plot,
-        warming=dots(lambda verdict: verdict == "warming_up"),
-        usual=dots(lambda verdict: verdict == "ok"),
-        alarms=dots(lambda verdict: verdict in ALARMS),
+        warming=dots(places(lambda verdict: verdict == "warming_up")),
+        usual=dots(places(lambda verdict: verdict == "ok")),
+        alarms="".join(map(_triangle, places(lambda verdict: verdict in ALARMS))),
         gaps=points(
             (plot.x(night.place), plot.bottom)
             for night in series.nights
@@ -94,11 +96,12 @@ def _plot(nights: Sequence[Night], days: Sequence[str]) -> Plot:
         if value is not None
     ]
     low, high = min([0.0, *known]), max([0.0, *known])
-    step = next((step for step in STEPS if step >= (high - low) / MOST_TICKS), STEPS[-1])
+    step = step_of(high - low, MOST_TICKS)
     first, last = math.floor(low / step - 1e-9), math.ceil(high / step + 1e-9)
-    plot = Plot(
-        340, 168, 58, 10, 300, 132, (0.0, float(len(days) - 1)), (first * step, last * step)
-    )
+    # Whole pixels from night to night, so that nights stand evenly.
+    right = LEFT + WIDTH // (len(days) - 1) * (len(days) - 1)
+    nights_span, span = (0.0, float(len(days) - 1)), (first * step, last * step)
+    plot = Plot(304, 158, LEFT, 8, right, 122, nights_span, span)
     # A day is as wide as the whole tick: the two ends are enough to count from.
     ends = (Tick(plot.x(0), days[0]), Tick(plot.x(len(days) - 1), days[-1]))
     shown = 2 if step >= 0.01 else 3
@@ -111,12 +114,33 @@ def _line(plot: Plot, places: Iterable[tuple[int, float | None]]) -> str:
     known = [(place, value) for place, value in places if value is not None]
     stretches = groupby(enumerate(known), key=lambda pair: pair[1][0] - pair[0])
     return "".join(
-        path([(plot.x(place), plot.y(value)) for _, (place, value) in stretch])
+        path(_bends([_place(plot, night, value) for _, (night, value) in stretch]))
         for _, stretch in stretches
     )
+
+
+def _place(plot: Plot, night: int, value: float) -> tuple[float, float]:
+    """Whole pixels, which take half the bytes; the tables have the numbers."""
+    return plot.x(night), float(round(plot.y(value)))
+
+
+def _bends(places: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+    """The same line without places in the middle of a level stretch."""
+    inner = [
+        here
+        for before, here, after in zip(places, places[1:], places[2:], strict=False)
+        if not before[1] == here[1] == after[1]
+    ]
+    return [places[0], *inner, *places[1:][-1:]]
+
+
+def _triangle(place: tuple[float, float]) -> str:
+    """A mark that points down, its middle at the place."""
+    x, y = place
+    return f"M{x - 5:g} {y - 4:g}h10l-5 9z"
 
 
 def _described(nights: Sequence[Night]) -> str:
     alarms = [night.as_of for night in nights if night.verdict in ALARMS]
     said = f"alarm on {words.listed(alarms)}" if alarms else "no alarm"
-    return f"{words.count(len(nights), 'night')}, {said}; the numbers stand in the tables below."
+    return f"{words.count(len(nights), 'night')}, {said}"

@@ -8,6 +8,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from page import Page
+from report_nights import a_night, dead, dead_row, night_rows, rule_row
 from report_tables import KPIS, frame, metric_row, one_run, two_runs, unchanged_row
 
 from crucible_batch.report import Report, build_report, to_html, to_json, to_markdown
@@ -36,9 +37,9 @@ def forms(report: Report) -> tuple[dict, str, str]:
 
 
 def test_every_number_of_the_model_is_printed_in_every_form() -> None:
-    plain, html, markdown = forms(build_report(two_runs()))
+    plain, html, markdown = forms(build_report(two_runs(**a_night())))
     texts = figures(plain)
-    assert len(texts) > 300
+    assert len(texts) > 500
     assert [text for text in texts if text not in html] == []
     assert [text for text in texts if text not in markdown] == []
 
@@ -69,10 +70,92 @@ def test_the_forms_agree_whatever_the_numbers(means, delta) -> None:
     assert {row["delta"]["value"] for row in plain["compared"]} == {delta}
 
 
+numbers = st.one_of(st.none(), st.floats(-1e6, 1e6, allow_subnormal=False))
+counts = st.integers(0, 10**9)
+
+
+@settings(max_examples=6, deadline=None)
+@given(
+    delta=st.one_of(st.none(), st.floats(-1, 1, allow_subnormal=False)),
+    limit=numbers,
+    value=numbers,
+    statistic=st.sampled_from(["doc_churn_ratio", "document_age"]),
+    n=counts,
+    rate=shares,
+)
+def test_the_forms_agree_on_a_night_whatever_its_numbers(
+    delta, limit, value, statistic, n, rate
+) -> None:
+    night = a_night()
+    rows = night_rows(12, delta=delta, drop_limit=limit, slide_limit=limit, verdict="drop")
+    report = build_report(
+        two_runs(
+            **night
+            | {
+                "nightly_metrics": frame("nightly_metrics", rows),
+                "drift_evaluations": frame(
+                    "drift_evaluations", [rule_row("r", statistic=statistic, value=value)]
+                ),
+                "dead_deliveries": dead(dead_row("evt", n_tries=n)),
+                "policy_stats": night["policy_stats"].with_columns(n=n, mean_confidence=rate),
+                "cache_stats": night["cache_stats"].with_columns(active=n, hit_rate=rate),
+            }
+        )
+    )
+    plain, html, markdown = forms(report)
+    assert [t for t in figures(plain) if t not in html or t not in markdown] == []
+    assert plain["watched"]["rules"][0]["value"]["value"] == value
+    assert plain["watched"]["dead"][0]["n_tries"]["value"] == n
+    assert plain["answer_path"]["cache"]["tiles"][0]["figure"]["value"] == rate
+    assert {row["delta"]["value"] for row in plain["history"]["standings"]} <= {delta}
+
+
+def test_words_of_a_night_stand_in_every_form() -> None:
+    plain, html, markdown = forms(build_report(two_runs(**a_night())))
+    html = html.replace("\xa0", " ")
+    said = [*plain["history"]["said"], plain["watched"]["scan"], *plain["gate"]["notes"]]
+    marked = [row["verdict"] for row in plain["watched"]["rules"]]
+    marked += [row["severity"] for row in plain["watched"]["alerts"]]
+    marked += [row["state"] for row in plain["watched"]["dead"]]
+    marked += [row["verdict"] for row in plain["answer_path"]["decisions"]]
+    marked += [row["verdict"] for row in plain["history"]["standings"]]
+    said += [f"{mark['glyph']} {mark['word']}" for mark in marked]
+    said += [row["limit"] for row in plain["watched"]["rules"]]
+    said += [row["opened"] for row in plain["watched"]["alerts"]]
+    said += [row["event_id"] for row in plain["watched"]["dead"]]
+    said += [fact["text"] for fact in plain["provenance"]]
+    assert [text for text in said if text not in html or text not in markdown] == []
+
+
+def test_a_report_has_one_order_in_every_form() -> None:
+    report = build_report(two_runs(**a_night()))
+    page = [tag.text for tag in Page.of(to_html(report)).all("h2")]
+    markdown = re.findall(r"^## (.*)$", to_markdown(report), re.MULTILINE)
+    assert page == [
+        "Key numbers",
+        "Abstention",
+        "Risk over coverage",
+        "Comparison",
+        "Gate",
+        "Slices",
+        "Error classes",
+        "Items that moved most on Recall@10",
+        "Night after night",
+        "Corpus and alerts",
+        "What could not be measured",
+        "Answer policy and cache",
+        "Provenance",
+    ]
+    assert [unescaped(title) for title in markdown] == page
+
+
 def test_a_section_that_is_not_there_is_there_in_no_form() -> None:
     report = build_report(one_run())
-    assert json.loads(to_json(report))["moved"] is None
-    assert 'id="moved"' not in to_html(report)
+    plain = json.loads(to_json(report))
+    absent = ("moved", "history", "watched", "answer_path", "gate")
+    assert [plain[name] for name in absent] == [None] * len(absent)
+    ids = {tag.attributes.get("id") for tag in Page.of(to_html(report)).all("h2")}
+    assert not ids & {"moved", "history", "watch", "answer-path", "gate"}
     assert "Items that moved" not in to_markdown(report)
 
 
@@ -81,5 +164,7 @@ def test_json_ends_with_a_line_feed_and_is_the_same_twice() -> None:
     assert to_json(build_report(one_run())).endswith("}\n")
 
 
-def test_markdown_is_the_same_twice() -> None:
-    assert to_markdown(build_report(two_runs())) == to_markdown(build_report(two_runs()))
+def test_every_form_is_the_same_twice() -> None:
+    for write in (to_html, to_markdown, to_json):
+        one, other = (write(build_report(two_runs(**a_night()))) for _ in range(2))
+        assert one == other

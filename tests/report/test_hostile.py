@@ -9,6 +9,7 @@ from functools import cache
 import polars as pl
 import pytest
 from page import Page
+from report_nights import a_night
 from report_tables import evaluation_row, frame, item, one_run, run_row, two_runs
 
 from crucible_batch.report import (
@@ -20,6 +21,7 @@ from crucible_batch.report import (
     to_markdown,
     words,
 )
+from crucible_batch.report.figures import InputFile
 
 ATTACKS = {
     "script": "<script>alert(1)</script>",
@@ -51,7 +53,26 @@ def attacked(text: str) -> ReportInputs:
         for k in range(60)
     ]
     plain = two_runs()
+    hurt = text[:200]
+    night = a_night()
+    night |= {
+        "alerts": night["alerts"].with_columns(rule_id=pl.lit(hurt)),
+        "drift_evaluations": night["drift_evaluations"].with_columns(
+            rule_id=pl.lit(hurt), statistic=pl.lit(hurt), reason=pl.lit(hurt)
+        ),
+        "dead_deliveries": night["dead_deliveries"].with_columns(
+            endpoint=pl.lit(hurt), event_id=pl.lit(hurt), last_error=pl.lit(text)
+        ),
+        "judge_drift": night["judge_drift"].with_columns(judge=pl.lit(hurt)),
+        "policy_stats": night["policy_stats"].with_columns(
+            surface=pl.lit(hurt), verdict=pl.lit(hurt)
+        ),
+        "comparison_documents": night["comparison_documents"].with_columns(doc_id=pl.lit(hurt)),
+        "charts_said": (hurt,),
+        "files": (InputFile(hurt, hurt, "ab" * 32),),
+    }
     return two_runs(
+        **night,
         runs=runs,
         evaluations=frame("evaluations", evaluations),
         golden_items=frame("golden_items", golden),

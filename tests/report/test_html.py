@@ -5,24 +5,33 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from functools import cache
 from itertools import pairwise
 
 import pytest
 from page import Page
+from report_nights import a_night
 from report_tables import (
     KPIS,
     evaluation_row,
     few_items_row,
     frame,
+    item,
     metric_row,
     one_run,
     two_runs,
 )
 
-from crucible_batch.report import build_report, to_html
+from crucible_batch.report import ReportInputs, build_report, to_html
 
-FORMS = {"one run": one_run, "two runs": two_runs}
+
+def whole_night() -> ReportInputs:
+    """Two runs and everything a night adds."""
+    return two_runs(**a_night())
+
+
+FORMS = {"one run": one_run, "two runs": two_runs, "a night": whole_night}
 each_form = pytest.mark.parametrize("make", FORMS.values(), ids=FORMS.keys())
 
 
@@ -98,17 +107,17 @@ def test_no_null_and_no_nan_reaches_the_page() -> None:
     assert not re.search(r"\b(None|nan|inf|null|undefined)\b", text)
 
 
-@pytest.mark.parametrize("n", [1, 2, 59, 60])
+@pytest.mark.parametrize("n", [1, 2, 60, 61, 110])
 def test_every_answered_result_is_one_circle(n: int) -> None:
     page = Page.of(html(two_runs(n_curve=n)))
     assert len(page.all("circle")) == n
 
 
-@pytest.mark.parametrize("n", [61, 200, 2_000])
+@pytest.mark.parametrize("n", [111, 200, 2_000])
 def test_more_results_are_one_path_with_a_mark_each(n: int) -> None:
     page = Page.of(html(two_runs(n_curve=n)))
     (marks,) = page.all("path", class_="s-run marks")
-    assert len(re.findall(r"M[\d.]+ [\d.]+h0", marks.attributes["d"])) == n
+    assert len(re.findall("h0", marks.attributes["d"])) == n
     assert not page.all("circle")
 
 
@@ -149,7 +158,7 @@ def test_the_page_has_one_heading_landmarks_and_a_skip_link(make) -> None:
     page = page_of(make)
     assert len(page.all("h1")) == 1
     assert [len(page.all(name)) for name in ("header", "main", "footer")] == [1, 1, 1]
-    (skip,) = page.all("a")
+    skip = page.all("a")[0]
     assert skip.attributes["href"] == "#" + page.all("main")[0].attributes["id"]
 
 
@@ -226,13 +235,49 @@ def test_minus_signs_are_true_minus_signs() -> None:
     assert not re.search(r"(?<![\w.])-\d", text)
 
 
-@pytest.mark.parametrize("n_items", [60, 200])
-def test_a_page_of_200_items_stays_under_60_kib(n_items: int) -> None:
-    assert len(html(two_runs(n_items, n_curve=n_items)).encode()) < 60 * 1024
+def a_full_page(n_items: int, n_nights: int = 40) -> ReportInputs:
+    """Everything a night can say, with an answer of 600 characters for every item."""
+    answers = frame(
+        "results",
+        [
+            {"run_id": run_id, "item_id": item(k), "answer": f"{run_id} " * 120}
+            for run_id in ("cand", "base")
+            for k in range(n_items)
+        ],
+    )
+    night = a_night(n_nights, n_items=min(n_items, 50))
+    return two_runs(n_items, n_curve=n_items, results=answers, **night)
 
 
-def test_a_page_of_2000_items_stays_under_400_kib() -> None:
-    assert len(html(two_runs(2_000, n_curve=2_000)).encode()) < 400 * 1024
+@pytest.mark.parametrize(("n_nights", "kib"), [(1, 72), (8, 83), (40, 92)])
+def test_a_page_of_200_items_stays_small(n_nights: int, kib: int) -> None:
+    assert len(html(a_full_page(200, n_nights)).encode()) < kib * 1024
+
+
+def test_a_page_of_2000_items_stays_under_400_kib_and_is_made_at_once() -> None:
+    inputs = a_full_page(2_000)
+    began = time.perf_counter()
+    text = html(inputs)
+    # 0.5 s on one core; the promise is 3 s.
+    assert time.perf_counter() - began < 3.0
+    assert len(text.encode()) < 400 * 1024
+
+
+def test_the_gate_stands_in_the_head_once_and_its_rules_follow_the_comparison() -> None:
+    page = Page.of(html(two_runs(**a_night())))
+    (head,) = page.all("header")
+    assert "✓ gate PASS · exit 0 · cand against base · 2 rules" in head.text
+    assert "! dead deliveries: 1 notice to ops given up" in head.text
+    assert page.all("main")[0].text.count("gate PASS") == 0
+    (rules,) = page.all("caption", id="rules")
+    assert rules.text == "Requirements and rules, and how each came out"
+
+
+def test_a_link_of_the_page_leads_to_a_part_of_it() -> None:
+    page = Page.of(html(two_runs(**a_night())))
+    ids = {tag.attributes.get("id") for tag in page.tags}
+    assert [link.attributes["href"] for link in page.all("a")] == ["#main", "#gate"]
+    assert all(link.attributes["href"].removeprefix("#") in ids for link in page.all("a"))
 
 
 def test_the_template_engine_is_loaded_only_when_a_page_is_made() -> None:

@@ -8,6 +8,7 @@ import pytest
 from report_tables import frame, item, one_run, two_runs, unchanged_row
 
 from crucible_batch.report import build_report, svg
+from crucible_batch.report.svg_scatter import scatter
 
 
 def test_the_curve_lies_inside_its_axes() -> None:
@@ -24,16 +25,19 @@ def test_full_coverage_is_the_right_edge_and_no_risk_the_axis() -> None:
     assert plot.y(0.0) == plot.bottom
 
 
-def test_a_line_of_relative_steps_ends_where_its_last_point_is() -> None:
-    line = svg.curve_chart(build_report(one_run(n_curve=999)).curves).lines[0]
-    start = re.match(r"M([\d.]+) ([\d.]+)h0", line.line)
+@pytest.mark.parametrize(("n", "drawn"), [(110, "line"), (999, "marks")])
+def test_relative_steps_end_where_the_last_point_is(n: int, drawn: str) -> None:
+    curves = build_report(one_run(n_curve=n)).curves
+    chart = svg.curve_chart(curves)
+    data = getattr(chart.lines[0], drawn)
+    start = re.match(r"M([\d.]+) ([\d.]+)h0", data)
     assert start
-    steps = re.findall(r"l(-?[\d.]+) ?(-?[\d.]+)", line.line)
-    assert len(steps) == 998
+    steps = re.findall(r"[lm](-?[\d.]+) ?(-?[\d.]+)", data)
+    assert len(steps) == n - 1
     x = float(start[1]) + sum(float(dx) for dx, _ in steps)
     y = float(start[2]) + sum(float(dy) for _, dy in steps)
-    last = line.marks.rsplit("M", 1)[1].removesuffix("h0").split()
-    assert (round(x, 1), round(y, 1)) == (float(last[0]), float(last[1]))
+    last = curves[0].points[-1]
+    assert (round(x, 1), round(y, 1)) == (chart.plot.x(last.coverage), chart.plot.y(last.risk))
 
 
 def test_a_curve_without_any_error_still_has_a_scale() -> None:
@@ -74,7 +78,7 @@ def test_items_at_one_place_are_one_larger_mark() -> None:
     ]
     chart = build_report(two_runs(comparison_items=frame("comparison_items", pairs))).head_to_head
     assert chart is not None
-    big, small = svg.scatter(chart).blobs
+    big, small = scatter(chart).blobs
     assert (big.d.count("M"), small.d.count("M")) == (1, 1)
     assert big.size > small.size
     assert (big.tone, small.tone) == ("muted", "good")
