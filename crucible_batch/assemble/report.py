@@ -99,6 +99,7 @@ def report_run(
         metric_catalog=catalog.to_frame(catalog.for_ks(ks)),
         gate=None if gate is None else gate_summary(gate),
         charts_said=tuple(charts_said),
+        commit=snapshot.seq,
         **watch_tables(opened, snapshot, run_id, baseline, as_of=as_of),
     )
     return Reported(report=build_report(inputs), comparison=comparison)

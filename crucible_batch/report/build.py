@@ -40,6 +40,7 @@ def build_report(inputs: ReportInputs) -> Report:
         run=overview.run_header(inputs, inputs.run_id),
         baseline=overview.run_header(inputs, base_id) if base_id else None,
         as_of=inputs.as_of.strftime("%Y-%m-%dT%H:%M:%SZ") if inputs.as_of else None,
+        commit=None if inputs.as_of else inputs.commit,
         verdict=verdict_sentence(inputs.comparisons, catalog.frame, blocked)
         if base_id
         else _alone(catalog, metrics),

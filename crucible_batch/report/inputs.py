@@ -64,6 +64,7 @@ class ReportInputs:
         charts_said: What the newest night says, in words.
         files: Where the rows came from.
         as_of: The instant the report speaks of, UTC.
+        commit: Number of the last commit that the report could see, where it has no as_of.
         package_version: Version that made the report.
     """
 
@@ -97,6 +98,7 @@ class ReportInputs:
     charts_said: tuple[str, ...] = ()
     files: tuple[InputFile, ...] = ()
     as_of: datetime | None = None
+    commit: int | None = None
     package_version: str | None = None
 
     def __post_init__(self) -> None:

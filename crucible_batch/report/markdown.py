@@ -52,6 +52,8 @@ def _header(report: Report) -> str:
         )
     if report.as_of:
         lines.append(f"- As of {report.as_of}")
+    elif report.commit is not None:
+        lines.append(f"- As of commit {report.commit} of the store")
     if report.gate:
         lines.append(f"- {report.gate.outcome.glyph} {plain(words.dotted(report.gate.line))}")
         lines += [f"- ! {plain(note)}" for note in report.gate.notes]

@@ -253,6 +253,7 @@ class Report:
     run: RunHeader
     baseline: RunHeader | None
     as_of: str | None
+    commit: int | None
     verdict: str
     gate: GateSummary | None
     tiles: tuple[Tile, ...]

@@ -23,7 +23,7 @@ from report_tables import (
 )
 
 from crucible_batch.errors import ContractError
-from crucible_batch.report import build_report
+from crucible_batch.report import build_report, to_html, to_markdown
 
 
 def run_metrics(*rows: dict) -> pl.DataFrame:
@@ -135,6 +135,13 @@ def test_sections_without_tables_are_left_out() -> None:
     assert (report.baseline, report.slices is None) == (None, False)
     assert (report.curves, report.bins, report.compared, report.corpus) == ((), (), (), ())
     assert (report.errors, report.moved, report.head_to_head) == (None, None, None)
+
+
+def test_a_report_out_of_turn_says_up_to_which_commit_it_saw() -> None:
+    report = build_report(one_run(as_of=None, commit=57))
+    assert "as of commit 57 of the store" in to_html(report)
+    assert "- As of commit 57 of the store" in to_markdown(report)
+    assert build_report(one_run(commit=57)).commit is None
 
 
 def test_one_run_says_its_accuracy_and_that_nothing_is_compared() -> None:
