@@ -194,7 +194,8 @@ def corpus(inputs: ReportInputs) -> tuple[Fact, ...]:
     changed = ", ".join(f"{n:,} {change}" for n, change in changes if n is not None)
     newest = row["newest_document_at"]
     orphans = f"{row['orphan_count']:,} of {row['entity_count']:,} without a mention"
-    churn = "of all documents" if row["doc_churn_ratio"] is not None else "no documents"
+    unmeasured = "no documents" if changed else "no earlier snapshot"
+    churn = "of all documents" if row["doc_churn_ratio"] is not None else unmeasured
     return (
         Fact("Corpus version", row["corpus_version"], f"as of {row['as_of']:%Y-%m-%d %H:%M} UTC"),
         Fact("Documents", f"{row['doc_count']:,}", changed or "no earlier snapshot"),
