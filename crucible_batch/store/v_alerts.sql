@@ -18,32 +18,32 @@ last_look AS (
     ) = 1
 )
 SELECT
-    alert.workspace_id,
-    alert.fingerprint,
     alert.rule_id,
     alert.labels,
     alert.state,
     alert.state IN ('pending', 'firing') AS is_open,
     alert.severity,
+    alert.opened_at,
+    look.statistic,
+    look.value,
+    look.operator,
+    look.threshold,
+    look.verdict,
+    look.reason,
+    look.as_of,
     alert.acknowledged,
     alert.snoozed_until,
-    alert.episode,
-    alert.opened_at,
     alert.resolved_at,
     alert.resolve_reason,
+    alert.episode,
     event.n_events,
     event.kind AS last_kind,
     event.occurred_at AS last_event_at,
     json_extract_string(event.payload, '$.data.author') AS author,
     json_extract_string(event.payload, '$.data.note') AS note,
     look.scan_id,
-    look.as_of,
-    look.statistic,
-    look.value,
-    look.operator,
-    look.threshold,
-    look.verdict,
-    look.reason
+    alert.fingerprint,
+    alert.workspace_id
 FROM alerts AS alert
 JOIN last_event AS event
     ON event.workspace_id = alert.workspace_id

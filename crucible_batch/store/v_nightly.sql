@@ -26,30 +26,30 @@ scan AS (
     GROUP BY workspace_id, scan_id
 )
 SELECT
-    night.workspace_id,
     night.as_of,
     night.candidate_run_id,
-    candidate.label AS candidate_label,
     night.baseline_run_id,
-    baseline.label AS baseline_label,
     night.verdict,
+    night.gate_outcome,
+    CASE WHEN gate.n_rules IS NOT NULL THEN coalesce(gate.failed_rules, []) END AS failed_rules,
+    CASE WHEN gate.n_rules IS NOT NULL THEN coalesce(gate.warned_rules, []) END AS warned_rules,
+    gate.n_rules,
     night.since,
     night.metric,
     metric.title,
     night.slice_by,
     night.slice,
     chart.delta,
-    night.gate_id,
-    night.gate_outcome,
-    gate.n_rules,
-    CASE WHEN gate.n_rules IS NOT NULL THEN coalesce(gate.failed_rules, []) END AS failed_rules,
-    CASE WHEN gate.n_rules IS NOT NULL THEN coalesce(gate.warned_rules, []) END AS warned_rules,
-    night.scan_id,
     corpus.corpus_version,
     corpus.doc_count,
     corpus.doc_churn_ratio,
     scan.n_breaches,
-    scan.n_unknown
+    scan.n_unknown,
+    candidate.label AS candidate_label,
+    baseline.label AS baseline_label,
+    night.gate_id,
+    night.scan_id,
+    night.workspace_id
 FROM nightly AS night
 LEFT JOIN runs AS candidate
     ON candidate.workspace_id = night.workspace_id

@@ -56,9 +56,7 @@ item AS (
     GROUP BY workspace_id, item_id
 )
 SELECT
-    graded.workspace_id,
     graded.query_id,
-    item.question,
     graded.doc_id,
     coalesce(grade_human, grade_provenance, grade_llm) AS grade,
     CASE
@@ -71,7 +69,9 @@ SELECT
     grade_llm,
     n_judgments,
     judges,
-    n_overridden
+    n_overridden,
+    item.question,
+    graded.workspace_id
 FROM graded
 LEFT JOIN item
     ON item.workspace_id = graded.workspace_id

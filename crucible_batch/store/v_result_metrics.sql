@@ -21,24 +21,10 @@ evaluated AS (  -- an evaluation that is later than the pin is not shown
     QUALIFY row_number() OVER (PARTITION BY workspace_id, evaluation_id ORDER BY seq DESC) = 1
 )
 SELECT
-    measured.workspace_id,
-    measured.evaluation_id,
     measured.run_id,
     measured.item_id,
     measured.sample_index,
-    runs.label,
-    runs.golden_set,
-    evaluated.status AS run_status,
-    item.revision,
     item.question,
-    item.ground_truth,
-    item.answerable,
-    item.question_type,
-    item.shape,
-    item.popularity,
-    item.dynamism,
-    item.cluster_id,
-    item.tags,
     CASE
         WHEN result.run_id IS NULL THEN 'no_result'
         WHEN measured.errored THEN 'errored'
@@ -46,12 +32,8 @@ SELECT
         WHEN result.answer IS NULL THEN 'no_answer'
         ELSE 'answered'
     END AS state,
-    result.answer,
-    result.confidence,
-    result.error,
     measured.truthfulness_label,
     measured.error_class,
-    measured.error_rule,
     measured.accuracy,
     measured.groundedness,
     measured.citation_precision,
@@ -60,10 +42,28 @@ SELECT
     measured.recall_at_10,
     measured.ndcg_at_10,
     measured.mean_truthfulness,
+    result.answer,
+    item.ground_truth,
+    result.confidence,
+    item.answerable,
+    item.question_type,
+    item.shape,
+    item.popularity,
+    item.dynamism,
+    item.cluster_id,
+    item.tags,
+    measured.error_rule,
+    result.error,
     result.latency_ms,
     result.prompt_tokens,
     result.completion_tokens,
-    result.cost_usd
+    result.cost_usd,
+    runs.label,
+    runs.golden_set,
+    evaluated.status AS run_status,
+    item.revision,
+    measured.evaluation_id,
+    measured.workspace_id
 FROM measured
 JOIN evaluated
     ON evaluated.workspace_id = measured.workspace_id

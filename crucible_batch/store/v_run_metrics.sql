@@ -7,18 +7,8 @@ WITH evaluated AS (  -- an evaluation that is later than the pin is not shown
     QUALIFY row_number() OVER (PARTITION BY workspace_id, evaluation_id ORDER BY seq DESC) = 1
 )
 SELECT
-    number.workspace_id,
-    number.evaluation_id,
     number.run_id,
     any_value(runs.label) AS label,
-    any_value(runs.golden_set) AS golden_set,
-    any_value(evaluated.golden_set_hash) AS golden_set_hash,
-    any_value(evaluated.status) AS status,
-    any_value(evaluated.judge) AS judge,
-    any_value(evaluated.qrel_source) AS qrel_source,
-    any_value(evaluated.relevant_at) AS relevant_at,
-    any_value(evaluated.granularity) AS granularity,
-    any_value(runs.started_at) AS started_at,
     number.slice_by,
     number.slice,
     max(number.n_expected) AS n_expected,
@@ -46,7 +36,17 @@ SELECT
     max(number.mean) FILTER (WHERE number.metric = 'mean_truthfulness') AS mean_truthfulness,
     max(number.n_scored) FILTER (WHERE number.metric = 'mean_truthfulness') AS n_mean_truthfulness,
     max(number.coverage) FILTER (WHERE number.metric = 'mean_truthfulness') AS coverage_mean_truthfulness,
-    any_value(number.ruler_hash) AS ruler_hash
+    any_value(evaluated.status) AS status,
+    any_value(runs.started_at) AS started_at,
+    any_value(runs.golden_set) AS golden_set,
+    any_value(evaluated.judge) AS judge,
+    any_value(evaluated.qrel_source) AS qrel_source,
+    any_value(evaluated.relevant_at) AS relevant_at,
+    any_value(evaluated.granularity) AS granularity,
+    any_value(evaluated.golden_set_hash) AS golden_set_hash,
+    any_value(number.ruler_hash) AS ruler_hash,
+    number.evaluation_id,
+    number.workspace_id
 FROM run_metrics AS number  -- each metric stands once per run and slice: max() takes it as it is
 JOIN evaluated
     ON evaluated.workspace_id = number.workspace_id
