@@ -14,7 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from crucible_batch.printable import one_line
 
 GAP = "  "
-NARROW = 8
+NARROW = 16
 """The narrowest a text column becomes before a column is left out."""
 DIGITS = 6
 """Significant digits of a number where a table is too wide for all of them."""
