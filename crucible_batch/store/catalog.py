@@ -12,6 +12,7 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -100,7 +101,8 @@ def may_grow(paths: Iterable[str], tables: Mapping[str, Table]) -> bool:
     return any(path.rpartition("/")[0] in growing for path in paths)
 
 
-def comments(table: Table, added: Sequence[str] = ()) -> str:
+@cache
+def comments(table: Table, added: tuple[str, ...] = ()) -> str:
     """Return the statements that write a contract's descriptions beside its view."""
     view = Names((table.name,))
     about = {column.name: column.description for column in table.columns}

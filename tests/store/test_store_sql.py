@@ -36,8 +36,14 @@ def filled(store, workspace, qrels, results, metrics):
     workspace.publish_marts(
         workspace.stage_marts([MartFile(table="scores", name="r1", rows=metrics("i1"))])
     )
-    catalog.rebuild(workspace.layout, TABLES)
     return store
+
+
+@pytest.fixture
+def catalogued(filled):
+    """The same with a catalogue that points to it."""
+    catalog.rebuild(filled.workspace("w").layout, TABLES)
+    return filled
 
 
 def test_every_table_is_a_view(filled):
@@ -66,6 +72,8 @@ def test_sums_of_integers_come_as_integers(filled):
     "query",
     [
         "DESCRIBE qrels",
+        "DESCRIBE",
+        "DESCRIBE v_run_metrics",
         "SHOW TABLES",
         "EXPLAIN SELECT * FROM qrels",
         "/* why */ EXPLAIN ANALYZE SELECT * FROM qrels",
@@ -181,9 +189,9 @@ def test_paths_with_glob_characters_and_quotes_work(tmp_path, qrels, metrics):
         assert connection.execute("SELECT count(*) FROM qrels").fetchall() == [(1,)]
 
 
-def test_the_catalogue_works_from_any_directory(filled, tmp_path, monkeypatch):
+def test_the_catalogue_works_from_any_directory(catalogued, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = os.path.relpath(filled.workspace("w").layout.catalog)
+    path = os.path.relpath(catalogued.workspace("w").layout.catalog)
     with duckdb.connect(path, read_only=True) as connection:
         counts = [
             connection.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0]
@@ -195,23 +203,25 @@ def test_the_catalogue_works_from_any_directory(filled, tmp_path, monkeypatch):
         assert connection.execute("SELECT count(*) FROM results").fetchall() == [(0,)]
 
 
-def test_the_catalogue_is_of_the_format_duckdb_1_4_opens(filled):
+def test_the_catalogue_is_of_the_format_duckdb_1_4_opens(catalogued):
     with duckdb.connect() as connection:
-        connection.execute(f"ATTACH '{filled.workspace('w').layout.catalog}' AS c (READ_ONLY)")
+        connection.execute(f"ATTACH '{catalogued.workspace('w').layout.catalog}' AS c (READ_ONLY)")
         tags = connection.execute(
             "SELECT tags FROM duckdb_databases() WHERE database_name = 'c'"
         ).fetchall()
     assert tags[0][0]["storage_version"].startswith("v1.4")
 
 
-def test_views_sql_makes_the_same_views(filled):
+def test_views_sql_makes_the_same_views(catalogued):
     with duckdb.connect() as connection:
-        connection.execute(filled.workspace("w").layout.views.read_text())
+        connection.execute(catalogued.workspace("w").layout.views.read_text())
         assert connection.execute("SELECT count(*) FROM qrels").fetchall() == [(2,)]
 
 
-def test_after_a_move_one_variable_is_enough_and_the_next_commit_rebuilds(filled, qrels, tmp_path):
-    shutil.move(filled.root, tmp_path / "moved")
+def test_after_a_move_one_variable_is_enough_and_the_next_commit_rebuilds(
+    catalogued, qrels, tmp_path
+):
+    shutil.move(catalogued.root, tmp_path / "moved")
     moved = Store.open(tmp_path / "moved").workspace("w")
     with duckdb.connect(str(moved.layout.catalog), read_only=True) as connection:
         connection.execute(f"SET VARIABLE crucible_root = '{moved.layout.root}'")
