@@ -87,12 +87,16 @@ def _added(layout: Layout, table: Table) -> tuple[str, ...]:
     """
     if not table.grows:
         return ()
-    found = {
-        name
-        for path in layout.marts(table.name).glob("*.parquet")
-        for name in parquet.schema_of(path)
-    }
+    found = {name for path in layout.marts(table.name).glob("*.parquet") for name in _columns(path)}
     return tuple(sorted(found - set(table.names)))
+
+
+def _columns(path: Path) -> Sequence[str]:
+    """Columns of a file; none of one that is damaged or gone, which `doctor` tells."""
+    try:
+        return parquet.schema_of(path).names()
+    except (OSError, pl.exceptions.PolarsError):
+        return ()
 
 
 def may_grow(paths: Iterable[str], tables: Mapping[str, Table]) -> bool:
@@ -136,7 +140,7 @@ def refresh_quietly(layout: Layout, tables: Mapping[str, Table]) -> None:
     """Refresh; nothing fails because something derived cannot be rebuilt."""
     try:
         refresh(layout, tables)
-    except (OSError, duckdb.Error, pl.exceptions.PolarsError) as error:
+    except (OSError, duckdb.Error) as error:
         LOG.warning("the catalogue of %s could not be rebuilt: %s", layout.root.name, error)
 
 

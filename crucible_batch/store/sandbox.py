@@ -121,10 +121,9 @@ def _named(query: str, snapshot: Snapshot) -> list[Table]:
     every = bool(_CATALOGUE.search(query))
     tables = list(snapshot.tables.values())
     wanted = {table.name for table in tables if every or table.name in words}
-    while (
-        more := {name for table in tables if table.name in wanted for name in table.over} - wanted
-    ):
-        wanted |= more
+    for table in reversed(tables):  # what a view reads stands before it
+        if table.name in wanted:
+            wanted |= set(table.over)
     return [table for table in tables if table.name in wanted]
 
 

@@ -9,6 +9,7 @@ import pytest
 from crucible_batch.contracts import ALL, TABLES, Storage
 from crucible_batch.contracts.vocabulary import HEADLINE
 from crucible_batch.store import MartFile, Plan, catalog
+from crucible_batch.store.doctor import diagnose
 
 VIEWS = [table for table in ALL if table.storage in {Storage.FOLD, Storage.VIEW}]
 GROWING = [table for table in ALL if table.grows]
@@ -137,3 +138,14 @@ def test_the_wide_views_hold_exactly_the_headline_metrics():
     metrics = set(HEADLINE)
     assert set(TABLES["v_run_metrics"].names) > metrics
     assert set(TABLES["v_result_metrics"].names) > metrics
+
+
+def test_a_damaged_mart_stops_neither_doctor_nor_a_commit(store, workspace, qrels):
+    damaged = workspace.layout.mart("result_metrics", "r1")
+    damaged.write_bytes(b"no Parquet")
+    said = " ".join(finding.what for finding in diagnose(workspace))
+    assert "result_metrics" in said
+    workspace.commit(
+        lambda snapshot: Plan(events={"qrels": qrels("q1")}), kind="t", idempotency_key="k"
+    )
+    assert store.sql("SELECT count(*) FROM qrels", "w").item() == 1
