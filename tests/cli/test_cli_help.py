@@ -85,6 +85,10 @@ def test_help_of_a_command_imports_nothing_heavy():
     assert imported("load", "run", "--help") == "[]"
 
 
+def test_what_comes_next_without_a_store_imports_nothing_heavy():
+    assert imported() == "[]"
+
+
 def test_no_argument_shows_the_help(crucible):
     done = crucible()
     assert "Usage: crucible" in done.out + done.err
