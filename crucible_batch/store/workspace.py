@@ -257,9 +257,9 @@ class Workspace:
         Returns:
             The files moved into place, relative to the workspace.
         """
-        recorded = self.recorded_marts()
-        moved: list[str] = []
-        for plan in self.pending_moves():
+        pending, moved = self.pending_moves(), list[str]()
+        recorded = self.recorded_marts() if pending else frozenset()
+        for plan in pending:
             if marts.can_finish(plan, self.layout, recorded):
                 self.publish_marts(plan)
                 moved += plan.paths

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from crucible_batch.assemble.evaluate.options import Options
-from crucible_batch.assemble.evaluate.run import Evaluation, evaluate_at, evaluate_run
+from crucible_batch.assemble.evaluate.run import (
+    Evaluation,
+    evaluate_at,
+    evaluate_run,
+    evaluate_runs,
+)
 
-__all__ = ["Evaluation", "Options", "evaluate_at", "evaluate_run"]
+__all__ = ["Evaluation", "Options", "evaluate_at", "evaluate_run", "evaluate_runs"]

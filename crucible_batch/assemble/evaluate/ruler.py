@@ -96,6 +96,22 @@ def load_ruler(snapshot: Snapshot, golden_set_hash: str, grading: Grading) -> Ru
     )
 
 
+class Rulers:
+    """The rulers of one snapshot, each gathered once: many runs are measured with the same."""
+
+    def __init__(self, snapshot: Snapshot, grading: Grading) -> None:
+        self._snapshot, self._grading = snapshot, grading
+        self._found: dict[str, Ruler] = {}
+
+    def of(self, golden_set_hash: str) -> Ruler:
+        """The ruler of a golden-set hash; see `load_ruler`."""
+        if golden_set_hash not in self._found:
+            self._found[golden_set_hash] = load_ruler(
+                self._snapshot, golden_set_hash, self._grading
+            )
+        return self._found[golden_set_hash]
+
+
 def load_golden_set(snapshot: Snapshot, golden_set_hash: str) -> Golden:
     """The pinned revision of every item of a golden-set hash, with its children.
 

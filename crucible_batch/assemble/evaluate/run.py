@@ -7,8 +7,9 @@ row with their hashes, rename them into place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from crucible_batch.assemble.evaluate.files import mart_files, write_catalog
 from crucible_batch.assemble.evaluate.heap import give_back
 from crucible_batch.assemble.evaluate.options import Options
 from crucible_batch.assemble.evaluate.record import newest, record
+from crucible_batch.assemble.evaluate.ruler import Rulers
 from crucible_batch.assemble.evaluate.scoring import How, Scored, score_bucket
 from crucible_batch.assemble.evaluate.subject import Bucket, buckets
 from crucible_batch.assemble.evaluate.work import Work, is_plugin, prepare
@@ -106,6 +108,41 @@ def evaluate_run(
     )
 
 
+def evaluate_runs(
+    store: Store,
+    workspace: str,
+    run_ids: Sequence[str],
+    *,
+    options: Options | None = None,
+    progress: Progress = quiet,
+) -> list[Evaluation]:
+    """Score many runs with what one snapshot shows; what they share is gathered once.
+
+    Args:
+        store: The store.
+        workspace: Workspace of the runs.
+        run_ids: The runs.
+        options: As of `evaluate_run`.
+        progress: Is told how far it has come.
+
+    Raises:
+        UnknownNameError: No such workspace, run or judge.
+        UsageError: Several judges and none chosen.
+        ContractError: A value breaks the declaration of its metric; names the result.
+    """
+    opened, chosen = store.workspace(workspace), options or Options()
+    settings, snapshot = load_settings(store.root, workspace), opened.snapshot()
+    rulers = Rulers(snapshot, chosen.grading(settings))
+    scored = []
+    for place, run_id in enumerate(run_ids, start=1):
+        progress(f"scoring {run_id}, {place} of {len(run_ids)}")
+        default = chosen.is_default(settings)
+        scored.append(
+            evaluate_at(opened, snapshot, run_id, chosen, settings, default=default, rulers=rulers)
+        )
+    return scored
+
+
 def evaluate_at(
     workspace: Workspace,
     snapshot: Snapshot,
@@ -114,6 +151,7 @@ def evaluate_at(
     settings: Settings,
     *,
     default: bool,
+    rulers: Rulers | None = None,
     progress: Progress = quiet,
 ) -> Evaluation:
     """Score a run with what a snapshot shows; see `evaluate_run`.
@@ -125,10 +163,11 @@ def evaluate_at(
         options: Which judgments count.
         settings: Settings of the workspace.
         default: Whether the marts stand in `marts/`.
+        rulers: Rulers of the snapshot and the options, where other runs needed them too.
         progress: Is told how far it has come.
     """
     workspace.finish_moves()
-    work = prepare(workspace, snapshot, run_id, options, settings)
+    work = prepare(workspace, snapshot, run_id, options, settings, rulers)
     write_catalog(workspace, work.first_party)
     return _found(work, default=default) or _scored(work, default=default, progress=progress)
 
@@ -165,7 +204,12 @@ def _is_current(path: Path, table: str, evaluation_id: str) -> bool:
         return False
     footer = pl.read_parquet_metadata(path)
     made_by = (footer.get("crucible.version"), footer.get("crucible.package"))
-    return made_by == (str(TABLES[table].version), version("crucible-batch"))
+    return made_by == (str(TABLES[table].version), _own_version())
+
+
+@cache
+def _own_version() -> str:
+    return version("crucible-batch")
 
 
 def _paths(workspace: Workspace, row: Mapping[str, Any]) -> dict[str, Path]:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from crucible_batch.assemble.evaluate.options import Options
-from crucible_batch.assemble.evaluate.ruler import Ruler, load_ruler
+from crucible_batch.assemble.evaluate.ruler import Ruler, Rulers
 from crucible_batch.assemble.evaluate.subject import Subject, load_subject
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import ContractError, UnknownNameError
@@ -102,9 +102,16 @@ class Work:
 
 
 def prepare(
-    workspace: Workspace, snapshot: Snapshot, run_id: str, options: Options, settings: Settings
+    workspace: Workspace,
+    snapshot: Snapshot,
+    run_id: str,
+    options: Options,
+    settings: Settings,
+    rulers: Rulers | None = None,
 ) -> Work:
     """Gather what a scoring works with; its buckets are read later.
+
+    Rulers that were gathered for other runs of the snapshot, with the same options, can be given.
 
     Raises:
         UnknownNameError: The workspace has no such run, or the judge judged nothing of it.
@@ -122,12 +129,13 @@ def prepare(
         .sort("metric")
         .collect()
     )
+    rulers = rulers or Rulers(snapshot, options.grading(settings))
     return Work(
         workspace=workspace,
         options=options,
         settings=settings,
         subject=subject,
-        ruler=load_ruler(snapshot, subject.row["golden_set_hash"], options.grading(settings)),
+        ruler=rulers.of(subject.row["golden_set_hash"]),
         flags=_flags(subject, options.judge),
         first_party=catalog.for_ks(settings.scoring.ks),
         plugin_results=plugin_metrics(of_results, declared),
