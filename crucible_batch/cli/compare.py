@@ -89,12 +89,20 @@ def show_comparison(done: Comparison, slice_by: str | None = None) -> None:
 
 
 def report(
-    run: Annotated[str, typer.Argument(help="Id of the run.", autocompletion=runs)],
+    run: Annotated[
+        list[str],
+        typer.Argument(
+            help="Id of the run; several make a league page.",
+            metavar="RUN...",
+            autocompletion=runs,
+        ),
+    ],
     output: Annotated[
         Path, typer.Option("-o", "--output", help="File to write: .html, .md or .json.")
     ],
     baseline: Annotated[
-        str | None, typer.Option("--baseline", help="Run it is compared with.", autocompletion=runs)
+        str | None,
+        typer.Option("--baseline", help="Run that each is compared with.", autocompletion=runs),
     ] = None,
     judge: Judge = None,
     allow_golden_change: AllowGoldenChange = False,
@@ -102,14 +110,23 @@ def report(
     workspace: Workspace = "default",
     json: Json = False,
 ) -> None:
-    """Write the report of a run: one self-contained page, or Markdown, or JSON."""
+    """Write the report of a run, or a league page of several: HTML, Markdown or JSON."""
     from crucible_batch.assemble.compare import CompareOptions
+    from crucible_batch.assemble.league import report_league, write_league
     from crucible_batch.assemble.report import check_report_path, report_run, write_report
 
     check_report_path(output)
     options = CompareOptions(judge=judge, allow_golden_change=allow_golden_change)
-    store = open_store(root)
+    store, named = open_store(root), list(dict.fromkeys(run))
     with progress("report") as show:
-        done = report_run(store, workspace, run, baseline=baseline, options=options, progress=show)
-    path = write_report(done.report, output)
+        if len(named) > 1:
+            league = report_league(
+                store, workspace, named, baseline=baseline, options=options, progress=show
+            )
+            path = write_league(league, output)
+        else:
+            done = report_run(
+                store, workspace, named[0], baseline=baseline, options=options, progress=show
+            )
+            path = write_report(done.report, output)
     tell(f"wrote {path}", {"path": str(path)}, json=json)

@@ -62,9 +62,13 @@ class Metrics:
         known = self._reasons.get(metric)
         if known:
             return ", ".join(f"{words.REASONS.get(name, name)} ({n:,})" for name, n in known)
-        causes = {"does not apply to": row["n_not_applicable"], "missing for": row["n_missing"]}
-        said = [f"{cause} {words.count(n, 'result')}" for cause, n in causes.items() if n]
-        return ", ".join(said)
+        return gaps(row)
+
+
+def gaps(row: Row) -> str:
+    """How many results a metric does not apply to, and for how many it is missing."""
+    causes = {"does not apply to": row["n_not_applicable"], "missing for": row["n_missing"]}
+    return ", ".join(f"{cause} {words.count(n, 'result')}" for cause, n in causes.items() if n)
 
 
 def _null_reasons(scores: pl.DataFrame) -> dict[str, list[tuple[str, int]]]:

@@ -33,12 +33,13 @@ def to_html(report: Report) -> str:
         "reliability": reliability(report.bins) if report.bins else None,
         "history": history_charts(report.history) if report.history else (),
     }
-    page = _environment().get_template("page.html.j2")
+    page = environment().get_template("page.html.j2")
     return page.render(r=report, charts=charts) + "\n"
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates; text is escaped and made visible where it is printed."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

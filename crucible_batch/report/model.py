@@ -278,16 +278,15 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values: dicts, lists, text, numbers, null."""
-        plain = _plain(asdict(self))
-        return dict(plain)
+        return dict(plain_values(asdict(self)))
 
 
-def _plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """Named tuples as objects, tuples as lists."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
+        return {key: plain_values(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [plain_values(inner) for inner in value]
     return value
