@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import polars as pl
 
@@ -47,7 +48,12 @@ def for_ks(ks: Iterable[int] = KS) -> tuple[AnyMetric, ...]:
     Raises:
         CutoffError: A cut-off is below 1.
     """
-    cuts = sorted({*map(names.cutoff, ks), retrieval.KPI_K})
+    return _at(tuple(sorted({*map(names.cutoff, ks), retrieval.KPI_K})))
+
+
+@cache
+def _at(cuts: tuple[int, ...]) -> tuple[AnyMetric, ...]:
+    """The metrics are frozen, and making them takes as long as scoring a small run."""
     return (*retrieval.metrics(cuts), *ANSWER_SIDE)
 
 
