@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,23 @@ def _disk_without_waiting() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _views_without_comments() -> Iterator[Callable[..., str]]:
+    """Nine hundred comments take as long as all else of a small store; gives what writes them."""
+    from crucible_batch.store import catalog
+
+    comments = catalog.comments
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalog, "comments", lambda *_: "")
+        yield comments
+
+
+@pytest.fixture
+def commented(_views_without_comments: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores made here have comments on their views, as users' stores do."""
+    monkeypatch.setattr("crucible_batch.store.catalog.comments", _views_without_comments)
 
 
 @pytest.fixture(scope="session")

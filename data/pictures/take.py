@@ -53,7 +53,7 @@ def section(name: str) -> str:
 
 PICTURES = (
     Picture("verdict", "header", section("kpi"), "light"),
-    Picture("comparison", section("comparison"), section("comparison"), "dark", 1000),
+    Picture("comparison", section("comparison"), section("comparison"), "dark", 1200),
     Picture("moved", section("moved"), section("moved"), "light", 700),
 )
 

@@ -54,6 +54,7 @@ def test_a_table_that_has_no_file_yet_is_there_and_empty(store, workspace):
     assert store.sql("SELECT count(*) FROM judgment_overrides, run_metrics", "w").item() == 0
 
 
+@pytest.mark.usefixtures("commented")
 def test_every_column_of_every_contract_carries_its_description(store, workspace):
     catalog.rebuild(workspace.layout, TABLES)
     with duckdb.connect(str(workspace.layout.catalog), read_only=True) as connection:
