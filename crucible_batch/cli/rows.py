@@ -49,7 +49,7 @@ def to_file(rows: pl.DataFrame, form: Format, path: Path) -> None:
 
 def _texts(rows: pl.DataFrame, form: Format) -> list[str]:
     if form is Format.JSON:
-        return [json_line(row) for row in rows.iter_rows(named=True)]
+        return [json_line(row) for row in _as_hex(rows).iter_rows(named=True)]
     if form is Format.CSV:
         return [_flat(rows).write_csv().removesuffix("\n")]
     return _markdown(rows)
@@ -59,7 +59,7 @@ def _table(rows: pl.DataFrame, *, shown: int) -> str:
     told = f"{rows.height:,} row{'' if rows.height == 1 else 's'}"
     if rows.height > shown:
         told = f"{shown:,} of {told}; --format csv or json prints all"
-    return table(rows.columns, rows.head(shown).rows()) + f"\n({told})"
+    return table(rows.columns, _readable(rows.head(shown)).rows()) + f"\n({told})"
 
 
 def _markdown(rows: pl.DataFrame) -> list[str]:
@@ -67,7 +67,7 @@ def _markdown(rows: pl.DataFrame) -> list[str]:
     return [
         _markdown_line(rows.columns),
         "|" + "|".join("---:" if right else "---" for right in numeric) + "|",
-        *(_markdown_line(row) for row in rows.iter_rows()),
+        *(_markdown_line(row) for row in _readable(rows).iter_rows()),
     ]
 
 
@@ -83,14 +83,22 @@ def _parquet(rows: pl.DataFrame) -> bytes:
 
 
 def _flat(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows that fit into CSV: lists and structs as JSON, times with their zone."""
-    nested = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
+    """Rows that fit into CSV: readable, and times with their zone."""
     times = [name for name, dtype in rows.schema.items() if isinstance(dtype, pl.Datetime)]
-    texts = [
+    return _readable(rows).with_columns(pl.col(name).dt.to_string("iso:strict") for name in times)
+
+
+def _readable(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows without what only a program reads: lists and structs as JSON, bytes in hex."""
+    nested = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
+    return _as_hex(rows).with_columns(
         pl.Series(name, [_json_or_null(value) for value in rows[name].to_list()], pl.String)
         for name in nested
-    ]
-    return rows.with_columns(*texts, *(pl.col(name).dt.to_string("iso:strict") for name in times))
+    )
+
+
+def _as_hex(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(pl.col(pl.Binary).bin.encode("hex"))
 
 
 def _json_or_null(value: Any) -> str | None:

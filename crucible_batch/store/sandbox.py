@@ -14,6 +14,7 @@ import polars as pl
 from crucible_batch.contracts import Storage, Table
 from crucible_batch.errors import UnknownNameError, UsageError
 from crucible_batch.store.catalog import comments
+from crucible_batch.store.plain import plain_rows
 from crucible_batch.store.quoting import Names, fill, literal_glob
 from crucible_batch.store.snapshot import Snapshot
 
@@ -40,7 +41,7 @@ def run(query: str, snapshot: Snapshot) -> pl.DataFrame:
     try:
         check_reads_only(query)
         with TemporaryDirectory() as spill, _connect(query, snapshot, Path(spill)) as connection:
-            return _plain(connection.sql(query).pl())
+            return plain_rows(connection.sql(query))
     except duckdb.CatalogException as error:
         if missing := re.search(r"Table with name (\S+) does not exist", str(error)):
             raise UnknownNameError("table", missing[1], tuple(snapshot.tables)) from error
@@ -56,11 +57,6 @@ def run(query: str, snapshot: Snapshot) -> pl.DataFrame:
         if "interrupted" in str(error).lower():
             raise KeyboardInterrupt from error
         raise
-    except pl.exceptions.ComputeError as error:
-        raise UsageError(
-            f"A column of the result has a type that no table can hold: {error}",
-            fix="cast it in the query, e.g. my_interval::VARCHAR",
-        ) from error
 
 
 def fold(name: str, snapshot: Snapshot) -> pl.DataFrame:
@@ -88,6 +84,8 @@ def check_reads_only(query: str) -> None:
             "The statement is no text", problems=[str(error)], fix="write it in UTF-8."
         ) from error
     statements = duckdb.extract_statements(query)
+    if not statements:
+        raise UsageError("There is no statement", fix='give one: crucible sql "FROM runs"')
     if len(statements) != 1:
         raise UsageError(f"One statement at a time, please: this is {len(statements)}")
     kind = statements[0].type
@@ -144,19 +142,3 @@ def _files(table: Table, snapshot: Snapshot) -> list[Path]:
     if table.storage is Storage.MART:
         return sorted(snapshot.layout.marts(table.name).glob("*.parquet"))
     return list(snapshot.paths(table.name))
-
-
-def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """Turn whole decimals (DuckDB's sums of integers) into integers where they fit."""
-    whole = [
-        name
-        for name, dtype in frame.schema.items()
-        if isinstance(dtype, pl.Decimal) and dtype.scale == 0
-    ]
-    fitting = [
-        cast
-        for name in whole
-        if (cast := frame[name].cast(pl.Int64, strict=False)).null_count()
-        == frame[name].null_count()
-    ]
-    return frame.with_columns(fitting)

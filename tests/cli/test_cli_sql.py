@@ -65,6 +65,20 @@ def test_markdown_is_a_table_whose_cells_stay_in_their_line(golden, crucible):
 
 
 @pytest.mark.parametrize(
+    ("form", "want"),
+    [
+        ("table", 'aabb  {"t": "2026-03-01", "n": [1, null]}'),
+        ("markdown", '| aabb | {"t": "2026-03-01", "n": [1, null]} |'),
+        ("csv", 'aabb,"{""t"": ""2026-03-01"", ""n"": [1, null]}"'),
+        ("json", '{"b": "aabb", "s": {"t": "2026-03-01", "n": [1, null]}}'),
+    ],
+)
+def test_bytes_are_hex_and_structs_are_json_in_every_text(golden, crucible, form, want):
+    query = "SELECT '\\xAA\\xBB'::BLOB AS b, {'t': DATE '2026-03-01', 'n': [1, NULL]} AS s"
+    assert want in crucible("sql", query, "--format", form).out.splitlines()
+
+
+@pytest.mark.parametrize(
     ("name", "start"),
     [
         ("x.csv", b"item_id,"),

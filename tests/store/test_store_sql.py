@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import threading
+from datetime import date, datetime
 
 import duckdb
 import pandas as pd
@@ -119,10 +120,40 @@ def test_statements_that_do_more_than_read_are_refused(filled, query):
     assert sorted(path.name for path in folder.rglob("*")) == before
 
 
-@pytest.mark.parametrize("query", ["SELECT 1; SELECT 2", "", "-- nothing"])
-def test_one_statement_at_a_time(filled, query):
+def test_one_statement_at_a_time(filled):
     with pytest.raises(UsageError, match="One statement at a time"):
+        filled.sql("SELECT 1; SELECT 2", "w")
+
+
+@pytest.mark.parametrize("query", ["", " ; ", "-- nothing"])
+def test_no_statement_is_said_to_be_none(filled, query):
+    with pytest.raises(UsageError, match="There is no statement"):
         filled.sql(query, "w")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("INTERVAL 3 DAY", "INTERVAL"),
+        ("[INTERVAL 3 DAY]", "INTERVAL"),
+        ("{'a': [union_value(k := 1)]}", "UNION"),
+        ("'101'::BIT", "BIT"),
+        ("1::BIGNUM", "BIGNUM"),
+        ("TIMETZ '10:00:00+01'", "TIME WITH TIME ZONE"),
+        ("TIMESTAMP 'infinity'", "years 1 to 9999"),
+        ("DATE '-infinity'", "years 1 to 9999"),
+        ("TIMESTAMPTZ '0044-03-15 (BC) 12:00:00'", "years 1 to 9999"),
+    ],
+)
+def test_a_value_no_table_holds_is_refused_by_the_name_of_its_column(filled, value, told):
+    with pytest.raises(UsageError, match=rf"Column 'a\"b' .*{told}") as refused:
+        filled.sql(f'SELECT 1 AS x, {value} AS "a""b"', "w")
+    assert str(refused.value).endswith('Fix: cast it in the query: "a""b"::VARCHAR')
+
+
+def test_first_and_last_instants_of_the_calendar_are_held(filled):
+    query = "SELECT DATE '0001-01-01' AS a, TIMESTAMP '9999-12-31 23:59:59.999999' AS b"
+    assert filled.sql(query, "w").row(0) == (date.min, datetime.max)  # noqa: DTZ901
 
 
 @pytest.mark.parametrize(
