@@ -77,9 +77,15 @@ def report_run(
         progress: Is told how far it has come.
 
     Raises:
+        UsageError: The run is its own baseline.
         UnknownNameError: No such run or workspace.
         NotComparableError: The runs share no item.
     """
+    if baseline == run_id:
+        raise UsageError(
+            f"Run {run_id!r} is its own baseline",
+            fix="name another run, or leave the baseline out.",
+        )
     comparison = compared
     if baseline is None:
         evaluations = [evaluate_run(store, workspace, run_id, progress=progress)]

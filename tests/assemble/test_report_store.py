@@ -87,3 +87,8 @@ def test_an_unknown_run_or_baseline_is_a_wrong_name(bench):
         report_run(bench.store, "default", "nobody")
     with pytest.raises(UnknownNameError):
         report_run(bench.store, "default", "new", baseline="nobody")
+
+
+def test_a_run_is_not_its_own_baseline(bench):
+    with pytest.raises(UsageError, match="'old' is its own baseline"):
+        report_run(bench.store, "default", "old", baseline="old")
