@@ -21,8 +21,9 @@ def dead(page: Path, text: str) -> list[str]:
             continue
         file, _, fragment = link.partition("#")
         target = page.parent / file if file else page
-        headings = anchors_of(target.read_text(encoding="utf-8")) if target.exists() else set()
-        if not target.exists() or (fragment and fragment not in headings):
+        if not target.exists() or (
+            fragment and fragment not in anchors_of(target.read_text(encoding="utf-8"))
+        ):
             found.append(link)
     return found
 
