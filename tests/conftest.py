@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,10 @@ for name in ("COLUMNS", "LINES", "TERM", "NO_COLOR", "FORCE_COLOR", "UV_RUN_RECU
 
 if TYPE_CHECKING:
     from judge_server import JudgeServer
+
+# A job in the background ignores Control-C, and so would the processes that tests start and stop.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Builders that several folders of tests import by name.
 sys.path.insert(0, str(Path(__file__).parent / "support"))
