@@ -11,6 +11,11 @@ import pytest
 HERE = Path(__file__).parent
 
 
+@pytest.fixture(autouse=True)
+def _views_as_processes_write_them(commented: None) -> None:
+    """Stores here are shared with processes, and looked over afterwards."""
+
+
 @pytest.fixture
 def appender() -> Callable[..., subprocess.Popen[str]]:
     """Start a process that appends overlapping batches of judgments."""

@@ -16,7 +16,6 @@ def offered(seed: int, batches: int) -> set[str]:
     return {f"q{query:04d}" for _ in range(batches) for query in rng.sample(range(4000), 10)}
 
 
-@pytest.mark.usefixtures("commented")  # as the processes write them
 @pytest.mark.parametrize(
     "batches", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (60, 500))]
 )
