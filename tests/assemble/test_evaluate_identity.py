@@ -224,8 +224,8 @@ def test_a_mart_that_was_lost_is_written_again_with_the_same_bytes(bench):
 
 def test_marts_of_another_version_of_the_package_are_made_again(bench, monkeypatch):
     first = bench.score("r")
-    for module in ("assemble.evaluate.run", "store.marts"):
-        monkeypatch.setattr(f"crucible_batch.{module}.version", lambda _: "999.1")
+    monkeypatch.setattr("crucible_batch.assemble.evaluate.run._own_version", lambda: "999.1")
+    monkeypatch.setattr("crucible_batch.store.marts.version", lambda _: "999.1")
     again = bench.score("r")
     assert again.created
     assert (again.row["evaluation_id"], again.row["seq"]) == (first.row["evaluation_id"], 2)

@@ -275,7 +275,7 @@ def test_an_unknown_run_and_no_run_are_refused(judging) -> None:
         ({"judge": " "}, "is no model id"),
         ({"judge": "a\nb"}, "is no model id"),
         ({"judge": "x" * 241}, "is no model id"),
-        ({"base_url": "127.0.0.1:1/v1"}, "is no address"),
+        ({"base_url": "127.0.0.1:1/v1"}, "has to look like https://host/path"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(judging, judge_server, options, said) -> None:
