@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 import polars as pl
 
@@ -199,4 +200,8 @@ class Table:
 
     def empty(self) -> pl.DataFrame:
         """A frame with the contract's columns and no rows."""
+        return self._no_rows.clone()
+
+    @cached_property
+    def _no_rows(self) -> pl.DataFrame:
         return pl.DataFrame(schema=self.schema)

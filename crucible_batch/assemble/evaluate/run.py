@@ -28,6 +28,7 @@ from crucible_batch.assemble.evaluate.subject import Bucket, buckets
 from crucible_batch.assemble.evaluate.work import Work, is_plugin, prepare
 from crucible_batch.assemble.progress import Progress, quiet
 from crucible_batch.contracts import TABLES
+from crucible_batch.metrics import catalog
 from crucible_batch.metrics.results import RunCounts
 from crucible_batch.settings import Settings, load_settings
 from crucible_batch.store import Snapshot, Store, Workspace, file_name
@@ -133,6 +134,7 @@ def evaluate_runs(
     opened, chosen = store.workspace(workspace), options or Options()
     settings, snapshot = load_settings(store.root, workspace), opened.snapshot()
     rulers = Rulers(snapshot, chosen.grading(settings))
+    _make_ready(opened, settings)
     scored = []
     for place, run_id in enumerate(run_ids, start=1):
         progress(f"scoring {run_id}, {place} of {len(run_ids)}")
@@ -163,12 +165,13 @@ def evaluate_at(
         options: Which judgments count.
         settings: Settings of the workspace.
         default: Whether the marts stand in `marts/`.
-        rulers: Rulers of the snapshot and the options, where other runs needed them too.
+        rulers: Rulers of the snapshot and the options, where other runs needed them too: then the
+            workspace is ready.
         progress: Is told how far it has come.
     """
-    workspace.finish_moves()
+    if rulers is None:
+        _make_ready(workspace, settings)
     work = prepare(workspace, snapshot, run_id, options, settings, rulers)
-    write_catalog(workspace, work.first_party)
     return _found(work, default=default) or _scored(work, default=default, progress=progress)
 
 
@@ -205,6 +208,12 @@ def _is_current(path: Path, table: str, evaluation_id: str) -> bool:
     footer = pl.read_parquet_metadata(path)
     made_by = (footer.get("crucible.version"), footer.get("crucible.package"))
     return made_by == (str(TABLES[table].version), _own_version())
+
+
+def _make_ready(workspace: Workspace, settings: Settings) -> None:
+    """Finish what a crash left open, and say what the marts mean; once for many runs."""
+    workspace.finish_moves()
+    write_catalog(workspace, catalog.for_ks(settings.scoring.ks))
 
 
 @cache
