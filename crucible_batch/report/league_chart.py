@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from crucible_batch.report import words
 from crucible_batch.report.league import Entry, League
-from crucible_batch.report.svg import STEPS, Plot, Tick
+from crucible_batch.report.svg import STEPS, Plot, Tick, Whisker
 
 ROW = 20
 """Height of a run in pixels."""
@@ -17,27 +17,12 @@ LONGEST_NAME = 26
 
 
 @dataclass(frozen=True)
-class Dot:
-    """One run; places are None where there is no number."""
-
-    name: str
-    y: float
-    low: float | None
-    high: float | None
-    at: float | None
-    text: str
-    tone: str
-    glyph: str
-    is_dim: bool
-
-
-@dataclass(frozen=True)
 class LeagueChart:
     """Runs on one axis; `baseline` is the place of the baseline's value."""
 
     plot: Plot
     baseline: float | None
-    dots: tuple[Dot, ...]
+    dots: tuple[Whisker, ...]
 
 
 def league_chart(league: League) -> LeagueChart | None:
@@ -65,7 +50,7 @@ def league_chart(league: League) -> LeagueChart | None:
     return LeagueChart(Plot(**{**vars(plot), "x_ticks": ticks}), base, dots)
 
 
-def _dot(plot: Plot, entry: Entry, place: int, k: int) -> Dot:
+def _dot(plot: Plot, entry: Entry, place: int, k: int) -> Whisker:
     cell = entry.cells[place]
     low, high, at = (
         None if value is None else plot.x(value)
@@ -74,8 +59,8 @@ def _dot(plot: Plot, entry: Entry, place: int, k: int) -> Dot:
     name = words.one_line(entry.run_id)
     mark = cell.verdict
     is_ranked = entry.rank is not None
-    return Dot(
-        name=name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…",
+    return Whisker(
+        title=name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…",
         y=20.0 + ROW * k,
         low=low,
         high=high,

@@ -87,7 +87,7 @@ class CurveChart:
 
 @dataclass(frozen=True)
 class Whisker:
-    """A row of the forest plot; places are None where there is no number."""
+    """A row of a forest or league plot; places are None where there is no number."""
 
     title: str
     y: float

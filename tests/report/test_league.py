@@ -150,11 +150,11 @@ def test_tables_that_do_not_fit_are_refused() -> None:
 def test_the_chart_has_a_dot_for_every_run_that_has_a_number() -> None:
     league = build_league(league_of(baseline=1, means={4: None}, facts={0: {"status": "failed"}}))
     chart = league_chart(league)
-    assert [dot.name for dot in chart.dots] == [entry.run_id for entry in league.entries]
+    assert [dot.title for dot in chart.dots] == [entry.run_id for entry in league.entries]
     assert [dot.at is None for dot in chart.dots] == [
         entry.run_id == "run-004" for entry in league.entries
     ]
-    assert {dot.name for dot in chart.dots if dot.is_dim} == {"run-000", "run-004"}
+    assert {dot.title for dot in chart.dots if dot.is_dim} == {"run-000", "run-004"}
     assert len(Page.of(league_html(league)).all("circle")) == 5
 
 
