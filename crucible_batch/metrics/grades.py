@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
-import numpy as np
 import polars as pl
 
 from crucible_batch.contracts.vocabulary import GRANULARITIES, SOURCES
@@ -153,10 +152,9 @@ def resolve(placed: pl.DataFrame) -> pl.DataFrame:
     Returns:
         query_id, target, grade, source; in no particular order.
     """
-    judged = (
-        placed.lazy().filter(pl.col("grade") >= 0).select("query_id", "target", "grade", "source")
-    )
-    frame = judged.collect()
+    frame = placed.select("query_id", "target", "grade", "source")
+    if not (known := frame["grade"] >= 0).all():
+        frame = frame.filter(known)
     if _is_single(frame):
         return frame
     strength = pl.col("source").replace_strict(
@@ -180,7 +178,7 @@ def resolve(placed: pl.DataFrame) -> pl.DataFrame:
 
 def _is_single(judged: pl.DataFrame) -> bool:
     """Whether every pair of query and target surely stands once: no two hashes are equal."""
-    pair = pl.col("query_id").hash() ^ pl.col("target").hash()
     # NumPy sorts hashes faster than they are counted.
-    hashes = np.sort(judged.select(pair).to_series().to_numpy())
+    hashes = judged["query_id"].hash().to_numpy() ^ judged["target"].hash().to_numpy()
+    hashes.sort()
     return not bool((hashes[1:] == hashes[:-1]).any())

@@ -89,12 +89,14 @@ class Judgments:
         rows = place(qrels.with_columns(query_id=code), None, level)
         if not rows["query_id"].is_sorted():
             rows = rows.sort("query_id")
-        n = len(queries)
-        lengths = np.bincount(rows["query_id"].to_numpy(), minlength=n)
+        n_qrels = np.bincount(code, minlength=len(queries))
+        lengths = n_qrels
+        if rows.height < qrels.height:
+            lengths = np.bincount(rows["query_id"].to_numpy(), minlength=len(queries))
         return cls(
             queries=queries,
             # Judgments of documents say nothing about chunks: such a query has none.
-            n_qrels=lengths if level == "chunk" else np.bincount(code, minlength=n),
+            n_qrels=lengths if level == "chunk" else n_qrels,
             rows=rows.select("target", "grade", "source"),
             lengths=lengths,
             begins=np.cumsum(lengths) - lengths,
@@ -133,7 +135,7 @@ class Judgments:
         effective = resolve(rows.with_columns(query_id=np.repeat(group, lengths)))
         if not effective["query_id"].is_sorted():
             effective = effective.sort("query_id")
-        return effective.select("grade", "source", group="query_id", doc="target")
+        return effective.rename({"query_id": "group", "target": "doc"}, strict=True)
 
 
 def _at(counts: Ints, places: Ints) -> Ints:

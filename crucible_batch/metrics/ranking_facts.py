@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
 from crucible_batch.metrics.grades import GRADE_LIMIT
-from crucible_batch.metrics.ranking import Flags, Ints, first_rows, ranked, ties
+from crucible_batch.metrics.ranking import Flags, Ints, first_rows, ranked, sorted_by, ties
 
 PLACED = {"judged", "judged_by_llm", "nonrelevant_above"}
 """Columns that need the places of documents with grade 0 too."""
@@ -39,24 +40,25 @@ class Retrieved:
     """Rows in rank order, by result.
 
     Attributes:
-        result: The result of every row, from 0; ascending.
+        result: The result of every row, from 0; ascending. 32 bits: few rows are looked at.
         lengths: Rows of every result.
         begins: The first row of every result.
     """
 
-    result: Ints
+    result: npt.NDArray[np.uint32]
     lengths: Ints
     begins: Ints
 
     @classmethod
-    def of(cls, result: Ints, n_results: int) -> Retrieved:
-        """Count the rows of every result."""
+    def of(cls, rows: pl.DataFrame, start: int, n_results: int) -> Retrieved:
+        """Count the rows of every result; `start` is the first one."""
+        result = rows["group"].to_numpy() - np.uint32(start)
         lengths = _counts(result, n_results)
         return cls(result, lengths, np.cumsum(lengths) - lengths)
 
     def at(self, rows: Ints) -> tuple[Ints, Ints]:
         """Result and position (from 1) of some rows."""
-        result = self.result[rows]
+        result = self.result[rows].astype(np.int64)
         return result, rows - self.begins[result] + 1
 
 
@@ -113,16 +115,21 @@ def bucket_facts(
     wanted = (
         judged
         if unjudged is not None or PLACED & set(columns)
-        else judged.filter(pl.col("grade") > 0)
+        else judged.filter(judged["grade"] > 0)
     )
     chunks = "document" in rows.columns
     needed = required if required is not None and not chunks else judged[:0]
     ranking = ranked(rows, wanted, needed)
     at_judged, at_required = ranking.found
-    retrieved = Retrieved.of(_result(ranking.rows, start), n_results)
+    retrieved = Retrieved.of(ranking.rows, start, n_results)
+    dropped = rows.height - ranking.rows.height
     shared: dict[str, Callable[[], Ints | pl.Series]] = {
         "n_retrieved": lambda: retrieved.lengths,
-        "n_dropped": lambda: _counts(_result(rows, start), n_results) - retrieved.lengths,
+        "n_dropped": lambda: (
+            _counts(_result(rows, start), n_results) - retrieved.lengths
+            if dropped
+            else np.zeros(n_results, np.int64)
+        ),
         "tied": lambda: _lists(*retrieved.at(ties(ranking.rows)), n_results),
     }
     facts = {name: make() for name, make in shared.items() if name in columns}
@@ -157,7 +164,7 @@ def _result(frame: pl.DataFrame, start: int) -> Ints:
     return frame["group"].to_numpy().astype(np.int64) - start
 
 
-def _counts(result: Ints, n_results: int) -> Ints:
+def _counts(result: Ints | npt.NDArray[np.uint32], n_results: int) -> Ints:
     return np.bincount(result, minlength=n_results)
 
 
@@ -189,8 +196,8 @@ class _Capsule:
 def _placed(row: Ints, retrieved: Retrieved, targets: pl.DataFrame, *, by_llm: bool) -> Placed:
     """Where the graded documents stand, given the row of each."""
     target = np.flatnonzero(row >= 0)
-    target = target[np.argsort(row[target])]
-    result, position = retrieved.at(row[target])
+    row, target = sorted_by(row[target], target, len(retrieved.result))
+    result, position = retrieved.at(row)
     llm = np.zeros(len(target), np.bool_)
     if by_llm:
         llm = (targets["source"].gather(target) == "llm").to_numpy()
@@ -240,7 +247,7 @@ def _best_first(result: Ints, grade: Ints) -> tuple[Ints, Ints]:
     # One sort of numbers that hold both: grades lie below GRADE_LIMIT, a power of two.
     packed = (result[positive] + 1) * GRADE_LIMIT - grade[positive]
     packed.sort()
-    of = packed // GRADE_LIMIT
+    of = packed >> (GRADE_LIMIT.bit_length() - 1)
     return of, (of + 1) * GRADE_LIMIT - packed
 
 

@@ -98,7 +98,10 @@ def ranking_frame(
 
 
 def stretches(ids: pl.Series) -> pl.DataFrame:
-    """Stretches of equal ids: `value` and `len`. Rows of a query usually stand together."""
+    """Stretches of equal ids: `value` (of categories the text) and `len`.
+
+    Rows of a query usually stand together.
+    """
     part = -(-len(ids) // pl.thread_pool_size())
     if part < BUCKET_ROWS:
         return _stretches(ids)
@@ -112,15 +115,21 @@ def stretches(ids: pl.Series) -> pl.DataFrame:
 
 
 def _stretches(ids: pl.Series) -> pl.DataFrame:
-    return ids.rle().struct.unnest()
+    runs = ids.rle().struct.unnest()
+    coded = runs["value"].dtype in (pl.Categorical, pl.Enum)
+    return runs.with_columns(pl.col("value").cast(pl.String)) if coded else runs
 
 
 def codes(runs: pl.DataFrame, keys: pl.Series) -> npt.NDArray[np.int32]:
     """The place in `keys` (unique) of every id of `stretches`, -1 for one that is not there."""
-    # Looked up once per stretch, not once per row.
-    known = pl.DataFrame({"value": keys}).with_row_index("place")
-    places = runs.join(known, on="value", how="left", maintain_order="left")["place"]
-    return np.repeat(places.cast(pl.Int32).fill_null(-1).to_numpy(), runs["len"].to_numpy())
+    # Looked up once per stretch, not once per row; or not at all, when every id is one stretch.
+    if runs["value"].equals(keys):
+        places = np.arange(len(keys), dtype=np.int32)
+    else:
+        known = pl.DataFrame({"value": keys}).with_row_index("place")
+        found = runs.join(known, on="value", how="left", maintain_order="left")["place"]
+        places = found.cast(pl.Int32).fill_null(-1).to_numpy()
+    return np.repeat(places, runs["len"].to_numpy())
 
 
 def _by_group(table: pl.DataFrame) -> pl.DataFrame:

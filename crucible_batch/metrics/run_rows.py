@@ -21,6 +21,8 @@ _FIX_REPEATS = 'Leave the repeats out, or pass duplicates="first" to keep the be
 class RunRows:
     """A run that is open, to be read as `query_id`, `doc`, `order` (larger is better).
 
+    Query ids are text, or categories if they were.
+
     Attributes:
         lazy: Its rows.
         orders: The columns that may order it, the first that holds values does.
@@ -70,11 +72,15 @@ class RunRows:
         chunks = {"chunk_id"} if self.level == "chunk" or self.refuse_repeats else set()
         wanted = {"query_id", "doc_id", *chunks}
         by = self.orders[0]
-        frame = read_table(self.lazy, RUN, "run", wanted=wanted | {by})
+        frame = self._columns(wanted | {by})
         if len(self.orders) > 1 and frame.height and frame[by].null_count() == frame.height:
             by = self.orders[1]
-            frame = read_table(self.lazy, RUN, "run", wanted=wanted | {by})
+            frame = self._columns(wanted | {by})
         return self._shaped(_ordered(frame, by), by)
+
+    def _columns(self, wanted: set[str]) -> pl.DataFrame:
+        # Only stretches of equal query ids are looked at: codes will do.
+        return read_table(self.lazy, RUN, "run", wanted=wanted, coded=["query_id"])
 
     def _shaped(self, frame: pl.DataFrame, by: str) -> pl.DataFrame:
         value = pl.col("score") if by == "score" else -pl.col("rank").cast(pl.Float64)

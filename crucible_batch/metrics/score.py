@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,9 @@ from crucible_batch.metrics.metric import Grain, Metric
 from crucible_batch.metrics.nulls import REASONS, Null, first_reason
 
 REASON_NAMES = tuple(reason.name for reason in REASONS)
+
+PART_ROWS = 10_000
+"""Fewer results than this are not worth a thread."""
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint8]
@@ -130,13 +134,23 @@ def _columns(
     frame: pl.DataFrame, metrics: Sequence[Metric], key: Sequence[str], order: pl.Series | None
 ) -> list[tuple[Floats, Codes]]:
     """Values and null codes of the metrics of one grain, in the order of the index."""
-    # Lazily, so that expressions which several metrics share are computed once.
-    # The key stands beside them, so that a constant has a value for every result.
-    values = frame.lazy().select(*key, *(m.expr.cast(pl.Float64).alias(m.name) for m in metrics))
+    values = [m.expr.cast(pl.Float64).alias(m.name) for m in metrics]
     # Metrics share their null rules, and each set of rules is tried once.
     rules = {id(m.nulls): m.nulls for m in metrics}
-    reasons = frame.lazy().select(*key, *(_code(n).alias(str(name)) for name, n in rules.items()))
-    wide, codes = pl.collect_all([values, reasons], engine="in-memory")
+    reasons = [_code(nulls).alias(str(name)) for name, nulls in rules.items()]
+
+    def made(first: int) -> list[pl.DataFrame]:
+        # Lazily, so that expressions which several metrics share are computed once.
+        # The key stands beside them, so that a constant has a value for every result.
+        rows = frame[first : first + part].lazy()
+        asked = [rows.select(*key, *exprs) for exprs in (values, reasons)]
+        return pl.collect_all(asked, engine="in-memory")
+
+    # One formula may take most of the time, and Polars computes it on one thread.
+    part = max(PART_ROWS, -(-frame.height // pl.thread_pool_size()))
+    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+        parts = pool.map(made, range(0, max(frame.height, 1), part))
+        wide, codes = map(pl.concat, zip(*parts, strict=True))
     if order is not None:
         wide, codes = wide[order], codes[order]
     return [

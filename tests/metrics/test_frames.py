@@ -6,9 +6,11 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from crucible_batch.errors import ContractError, UsageError
+from crucible_batch.metrics import frames
 from crucible_batch.metrics.grades import resolve_grades
 from crucible_batch.metrics.retrieval_scores import retrieval_scores
 
@@ -63,3 +65,11 @@ def test_a_chunk_in_two_documents_is_refused_by_name() -> None:
     with pytest.raises(ContractError, match="two documents") as caught:
         resolve_grades(qrels, chunks=chunks)
     assert caught.value.problems == ("chunk 'c1': document 'x'", "chunk 'c1': document 'y'")
+
+
+def test_an_arrow_table_is_not_copied() -> None:
+    run = pl.DataFrame({"query_id": "q", "doc_id": "a", "rank": range(1, 1001)})
+    halves = pa.concat_tables(half.to_arrow() for half in (run[:500], run[500:]))
+    (ranks,) = frames.open_table(halves, frames.RUN, "run").select("rank").collect().get_columns()
+    given = [chunk.buffers()[1].address + 8 * chunk.offset for chunk in halves["rank"].chunks]
+    assert [chunk.to_numpy(allow_copy=False).ctypes.data for chunk in ranks.get_chunks()] == given

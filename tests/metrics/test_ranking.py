@@ -58,6 +58,17 @@ class TestWhateverTheHash:
             assert found.tolist() == [place.get(pair, -1) for pair in table]
 
     @settings(max_examples=60)
+    @given(depth=st.integers(1, 4), data=st.data())
+    def test_rankings_of_one_length_are_those_of_a_loop(self, depth, data):
+        ranking_of = st.lists(
+            st.tuples(DOCS, st.sampled_from([0.0, 1.0])), min_size=depth, max_size=depth
+        )
+        rankings = data.draw(st.lists(ranking_of, max_size=4))
+        rows = [(group, *row) for group, listed in enumerate(rankings) for row in listed]
+        out = ranked(frame(rows, "group", "doc", "order"))
+        assert out.rows.select("group", "doc").rows() == textbook(rows)
+
+    @settings(max_examples=60)
     @given(rows=st.lists(st.tuples(GROUPS, DOCS)), asked=PAIRS)
     def test_the_first_row_of_a_repeated_value_is_found(self, rows, asked):
         found = first_rows(

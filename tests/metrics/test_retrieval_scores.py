@@ -268,6 +268,34 @@ def test_every_accepted_input_gives_the_same_scores(holder: str) -> None:
     assert retrieval_scores(hold(RUN), hold(QRELS), METRICS).equals(reference)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"ignore_identical_ids": True}, {"granularity": "chunk"}, {"order": "rank"}],
+    ids=lambda options: next(iter(options)),
+)
+@pytest.mark.parametrize("scattered", [False, True])
+def test_query_ids_that_are_categories_score_as_text_does(
+    scattered: bool, options: dict[str, Any]
+) -> None:
+    run = RUN.with_columns(chunk_id="doc_id", rank=pl.int_range(1, pl.len() + 1))
+    # One id that is its query's own, and a query whose rows stand apart.
+    own = run.with_columns(doc_id=pl.when(pl.col("rank") == 1).then("query_id").otherwise("doc_id"))
+    text = own.sample(fraction=1, shuffle=True, seed=3) if scattered else own
+    qrels = QRELS.with_columns(chunk_id="doc_id")
+    coded = text.with_columns(pl.col("query_id").cast(pl.Categorical))
+    expected = retrieval_scores(text, qrels, METRICS, **options)
+    assert retrieval_scores(coded, qrels, METRICS, **options).equals(expected)
+
+
+@pytest.mark.parametrize("extra", [{}, {"chunk_id": "c"}], ids=["documents", "chunks"])
+def test_a_repeat_is_named_by_the_text_of_its_category(extra: dict[str, str]) -> None:
+    run = ranking("a", "a").with_columns(
+        pl.col("query_id").cast(pl.Categorical), **{k: pl.lit(v) for k, v in extra.items()}
+    )
+    with pytest.raises(ContractError, match=r"1 duplicate(.|\n)*'q', 'a'"):
+        retrieval_scores(run, judged(a=1), "mrr", duplicates="refuse")
+
+
 def test_pytrec_evals_dict_of_dicts_is_accepted() -> None:
     run: dict[str, dict[str, float]] = {}
     for query, doc, score in RUN.iter_rows():

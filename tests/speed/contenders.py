@@ -40,14 +40,36 @@ def crucible(
             trec_compat=True,
             **options,
         )
-        return lambda: dict(scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
+        return lambda: _means(scores)
 
     return score
 
 
-def crucible_lz4(folder: Path) -> Callable[[], Scored]:
-    """Two thirds larger than zstd and quicker to read: the fastest of its own formats."""
-    return crucible(folder, "run-lz4.parquet", "qrels-lz4.parquet")
+def _means(scores: pl.DataFrame) -> Means:
+    return dict(scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
+
+
+def crucible_coded(folder: Path) -> Callable[[], Scored]:
+    """LZ4, and query ids as categories: larger and quicker to read, its fastest Parquet."""
+    return crucible(folder, "run-coded.parquet", "qrels-lz4.parquet")
+
+
+def crucible_arrow(folder: Path) -> Callable[[], Scored]:
+    """An Arrow file is mapped, not read: the fastest of all, five times as large as Parquet."""
+    import pyarrow as pa
+    import pyarrow.ipc
+
+    from crucible_batch.metrics.retrieval_scores import retrieval_scores
+
+    def mapped(name: str) -> pa.Table:
+        return pa.ipc.open_file(pa.memory_map(str(folder / name))).read_all()
+
+    def score() -> Scored:
+        run, qrels = mapped("run.arrow"), mapped("qrels.arrow")
+        scores = retrieval_scores(run, qrels, NAMES, trec_compat=True)
+        return lambda: _means(scores)
+
+    return score
 
 
 def crucible_rank(folder: Path) -> Callable[[], Scored]:
@@ -171,7 +193,8 @@ CONTENDERS = {
     f.__name__: f
     for f in (
         crucible,
-        crucible_lz4,
+        crucible_coded,
+        crucible_arrow,
         crucible_rank,
         crucible_shuffled,
         pytrec_eval_pickle,

@@ -64,16 +64,20 @@ def nested(frame: pl.DataFrame, value: str) -> dict[str, dict[str, float]]:
 
 
 def write(folder: Path, queries: int, depth: int, judged: int = 20, seed: int = 7) -> Path:
-    """Write run and qrels as Parquet and as pickled dicts, and the run shuffled, into `folder`."""
+    """Write run and qrels in the formats of the contenders, and the run shuffled, into `folder`."""
     if (folder / "done").exists():
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     run = make_run(queries, depth, rng)
     qrels = make_qrels(run, judged, rng)
-    for codec, suffix in (("zstd", ""), ("lz4", "-lz4")):
-        run.write_parquet(folder / f"run{suffix}.parquet", compression=codec)
-        qrels.write_parquet(folder / f"qrels{suffix}.parquet", compression=codec)
+    run.write_parquet(folder / "run.parquet", compression="zstd")
+    qrels.write_parquet(folder / "qrels.parquet", compression="zstd")
+    coded = run.with_columns(pl.col("query_id").cast(pl.Categorical))
+    coded.write_parquet(folder / "run-coded.parquet", compression="lz4")
+    qrels.write_parquet(folder / "qrels-lz4.parquet", compression="lz4")
+    for name, frame in (("run", run), ("qrels", qrels)):
+        frame.write_ipc(folder / f"{name}.arrow", record_batch_size=frame.height)
     run.sample(fraction=1, shuffle=True, seed=seed).write_parquet(folder / "shuffled.parquet")
     (folder / "run.pickle").write_bytes(pickle.dumps(nested(run, "score"), protocol=5))
     (folder / "qrels.pickle").write_bytes(pickle.dumps(nested(qrels, "grade"), protocol=5))
