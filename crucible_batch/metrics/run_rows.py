@@ -101,8 +101,9 @@ class RunRows:
 
 def _ordered(frame: pl.DataFrame, by: str) -> pl.DataFrame:
     """`frame`, of which no row lacks what orders it."""
-    field = next(field for field in RUN if field.name == by)
-    check_values(frame[by], replace(field, nullable=False), "run")
+    if frame[by].has_nulls():
+        field = next(field for field in RUN if field.name == by)
+        check_values(frame[by], replace(field, nullable=False), "run")
     return frame
 
 

@@ -68,10 +68,16 @@ class ScoreTable:
         n_results, n_metrics = self.values.shape
         names = pl.Series([m.name for m in self.metrics])
         reasons = pl.Series([None, *REASON_NAMES], dtype=pl.String)
-        return self.index[np.repeat(np.arange(n_results), n_metrics)].with_columns(
-            metric=names.gather(np.tile(np.arange(n_metrics), n_results)),
-            value=pl.Series(self.values.ravel()).fill_nan(None),
-            null_reason=reasons.gather(self.codes.ravel()),
+        value = pl.Series(self.values.ravel())
+        reason: pl.Series | pl.Expr = pl.lit(None, pl.String)
+        if self.codes.any():
+            value, reason = value.fill_nan(None), reasons.gather(self.codes.ravel())
+        # Polars counts rows in 32 bits: other numbers would be copied.
+        results, metrics = (np.arange(n, dtype=np.uint32) for n in self.values.shape)
+        return self.index[np.repeat(results, n_metrics)].with_columns(
+            metric=names.gather(np.tile(metrics, n_results)),
+            value=value,
+            null_reason=reason,
         )
 
     def wide(self, names: Collection[str]) -> pl.DataFrame:
@@ -100,8 +106,10 @@ def score_table(
         ):
             values[:, place], codes[:, place] = value, code
     _check(index, ordered, values, codes)
-    # Adding 0.0 turns IEEE -0.0 into 0.0; in NumPy, because Polars folds the addition away.
-    return ScoreTable(index, ordered, np.where(codes == 0, values, np.nan) + 0.0, codes)
+    values[codes != 0] = np.nan
+    # Turns IEEE -0.0 into 0.0; in NumPy, because Polars folds the addition away.
+    values += 0.0
+    return ScoreTable(index, ordered, values, codes)
 
 
 def grains(metrics: Iterable[Metric]) -> tuple[Grain, ...]:
