@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from crucible_batch.contracts.vocabulary import GRANULARITIES, SOURCES
@@ -155,7 +157,7 @@ def resolve(placed: pl.DataFrame) -> pl.DataFrame:
     frame = placed.select("query_id", "target", "grade", "source")
     if not (known := frame["grade"] >= 0).all():
         frame = frame.filter(known)
-    if _is_single(frame):
+    if distinct(frame["query_id"].hash().to_numpy() ^ frame["target"].hash().to_numpy()):
         return frame
     strength = pl.col("source").replace_strict(
         {source: len(SOURCES) - n for n, source in enumerate(SOURCES)}, return_dtype=pl.Int64
@@ -176,9 +178,8 @@ def resolve(placed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _is_single(judged: pl.DataFrame) -> bool:
-    """Whether every pair of query and target surely stands once: no two hashes are equal."""
+def distinct(hashes: npt.NDArray[np.uint64]) -> bool:
+    """Whether no two hashes are equal: then what they were made of surely stands there once."""
     # NumPy sorts hashes faster than they are counted.
-    hashes = judged["query_id"].hash().to_numpy() ^ judged["target"].hash().to_numpy()
-    hashes.sort()
-    return not bool((hashes[1:] == hashes[:-1]).any())
+    ordered = np.sort(hashes)
+    return not bool((ordered[1:] == ordered[:-1]).any())

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from crucible_batch.metrics.grades import Granularity, place, resolve
-from crucible_batch.metrics.ranking import Ints
+from crucible_batch.metrics.grades import Granularity, distinct, place, resolve
+from crucible_batch.metrics.ranking import Ints, hashes
 from crucible_batch.metrics.ranking_facts import bucket_facts
 from crucible_batch.metrics.ranking_frame import BUCKET_ROWS, codes, complete, cuts, stretches
 
@@ -122,7 +122,7 @@ class Judgments:
 
         Returns:
             `group`, the number of the query counted from a group, ascending; `doc`, `grade`,
-            `source`.
+            `source`; `hash` of group and document if it was made.
         """
         lengths, begins = _at(self.lengths, places), _at(self.begins, places)
         ends = np.cumsum(lengths)
@@ -132,10 +132,14 @@ class Judgments:
         else:
             offsets = np.repeat(begins - ends + lengths, lengths)
             rows = self.rows[offsets + np.arange(len(offsets))]
-        effective = resolve(rows.with_columns(query_id=np.repeat(group, lengths)))
+        group = np.repeat(group, lengths)
+        made = hashes(group, rows["target"])
+        if distinct(made) and (rows["grade"] >= 0).all():
+            return rows.rename({"target": "doc"}).with_columns(group=group, hash=made)
+        effective = resolve(rows.with_columns(query_id=group))
         if not effective["query_id"].is_sorted():
             effective = effective.sort("query_id")
-        return effective.rename({"query_id": "group", "target": "doc"}, strict=True)
+        return effective.rename({"query_id": "group", "target": "doc"})
 
 
 def _at(counts: Ints, places: Ints) -> Ints:

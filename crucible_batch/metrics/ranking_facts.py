@@ -17,6 +17,9 @@ import pyarrow as pa
 from crucible_batch.metrics.grades import GRADE_LIMIT
 from crucible_batch.metrics.ranking import Flags, Ints, first_rows, ranked, sorted_by, ties
 
+COUNTED = 4
+"""Counters per judgment, at most, of grades that are counted and not sorted."""
+
 PLACED = {"judged", "judged_by_llm", "nonrelevant_above"}
 """Columns that need the places of documents with grade 0 too."""
 
@@ -53,7 +56,13 @@ class Retrieved:
     def of(cls, rows: pl.DataFrame, start: int, n_results: int) -> Retrieved:
         """Count the rows of every result; `start` is the first one."""
         result = rows["group"].to_numpy() - np.uint32(start)
-        lengths = _counts(result, n_results)
+        # Rows of a result stand together: only where they change is looked at.
+        begins = np.flatnonzero(result[1:] != result[:-1]) + 1
+        edges = (
+            np.concatenate([[0], begins, [len(result)]]) if len(result) else np.zeros(1, np.int64)
+        )
+        lengths = np.zeros(n_results, np.int64)
+        lengths[result[edges[:-1]]] = np.diff(edges)
         return cls(result, lengths, np.cumsum(lengths) - lengths)
 
     def at(self, rows: Ints) -> tuple[Ints, Ints]:
@@ -80,9 +89,9 @@ class Placed:
 
     def only(self, which: Flags) -> Placed:
         """Some of the documents."""
-        return Placed(
-            self.result[which], self.position[which], self.grade[which], self.by_llm[which]
-        )
+        # Places are looked up several times as fast as flags.
+        at = np.flatnonzero(which)
+        return Placed(self.result[at], self.position[at], self.grade[at], self.by_llm[at])
 
 
 def bucket_facts(
@@ -196,7 +205,7 @@ class _Capsule:
 def _placed(row: Ints, retrieved: Retrieved, targets: pl.DataFrame, *, by_llm: bool) -> Placed:
     """Where the graded documents stand, given the row of each."""
     target = np.flatnonzero(row >= 0)
-    row, target = sorted_by(row[target], target, len(retrieved.result))
+    row, target = sorted_by(row[target], target)
     result, position = retrieved.at(row)
     llm = np.zeros(len(target), np.bool_)
     if by_llm:
@@ -233,17 +242,24 @@ def _of_grades(
     result, grade = grades
     facts: dict[str, Ints | pl.Series] = {}
     if "n_relevant" in columns:
-        facts["n_relevant"] = _counts(result[grade >= relevant_at], n_results)
+        facts["n_relevant"] = _counts(result[np.flatnonzero(grade >= relevant_at)], n_results)
     if "n_nonrelevant" in columns:
-        facts["n_nonrelevant"] = _counts(result[grade < relevant_at], n_results)
+        facts["n_nonrelevant"] = _counts(result[np.flatnonzero(grade < relevant_at)], n_results)
     if "ideal" in columns:
-        facts["ideal"] = _lists(*_best_first(result, grade), n_results)
+        facts["ideal"] = _lists(*_best_first(result, grade, n_results), n_results)
     return facts
 
 
-def _best_first(result: Ints, grade: Ints) -> tuple[Ints, Ints]:
+def _best_first(result: Ints, grade: Ints, n_results: int) -> tuple[Ints, Ints]:
     """Result and grade of the positive grades, by result, the best first."""
-    positive = grade > 0
+    positive = np.flatnonzero(grade > 0)
+    top = int(grade.max(initial=0))
+    if 0 < top * n_results <= COUNTED * len(grade):
+        # Counted by result and grade, which takes a third of the time of a sort.
+        place = result[positive] * top + (top - grade[positive])
+        counts = np.bincount(place, minlength=top * n_results)
+        of, graded = np.repeat(np.arange(n_results), top), np.tile(np.arange(top, 0, -1), n_results)
+        return np.repeat(of, counts), np.repeat(graded, counts)
     # One sort of numbers that hold both: grades lie below GRADE_LIMIT, a power of two.
     packed = (result[positive] + 1) * GRADE_LIMIT - grade[positive]
     packed.sort()
@@ -258,7 +274,8 @@ def _of_places(
     relevant = at.grade >= relevant_at
 
     def only(which: Flags, values: Ints = at.position) -> tuple[Ints, Ints]:
-        return at.result[which], values[which]
+        places = np.flatnonzero(which)
+        return at.result[places], values[places]
 
     def above() -> Ints:
         """Judged non-relevant documents ranked above each document."""
