@@ -46,9 +46,7 @@ def answer_frame(
     expected = expected_results(golden.items, rows.results, flags.samples_n)
     keys = expected.select(KEY)
     reaction = _reaction(expected)
-    # Without an answer there is nothing to blame on a document: long rankings are not searched.
-    answered = bool(reaction["has_answer_stage"].any())
-    retrievals = rows.retrievals if answered else rows.retrievals.clear()
+    retrievals = _of_answered(rows.retrievals, reaction)
     cited = _cited(rows, golden, grades, relevant_at)
     retrieved = _retrieved(retrievals, golden, cited)
     parts = [
@@ -57,7 +55,9 @@ def answer_frame(
         _claims(rows, flags),
         _citations(cited, retrieved),
         _concepts(keys, golden, rows, flags),
-        _contexts(contexts),
+        contexts.select(
+            *KEY, *CONTEXT_COLUMNS, n_contexts="n_retrieved", context_relevant="relevant"
+        ),
         _payloads(rows.external_scores),
         _checks(rows.checks),
         _evidence(retrievals, retrieved),
@@ -68,6 +68,15 @@ def answer_frame(
     graded = grades.group_by("item_id").agg(n_graded=pl.len())
     joined = joined.join(required, on="item_id", how="left").join(graded, on="item_id", how="left")
     return _complete(joined, _flag_columns(flags)).sort(KEY)
+
+
+def _of_answered(retrievals: pl.DataFrame, reaction: pl.DataFrame) -> pl.DataFrame:
+    """The rankings of results with an answer: without one no document is to blame."""
+    answered = reaction.filter(pl.col("has_answer_stage")).select(KEY)
+    # Rankings are long: they are not searched where all results have an answer, or none has.
+    if answered.height in {0, reaction.height}:
+        return retrievals if answered.height else retrievals.clear()
+    return retrievals.join(answered, on=ON, how="semi")
 
 
 def outcome_frame(answers: pl.DataFrame) -> pl.DataFrame:
@@ -250,13 +259,6 @@ def _concepts(keys: pl.DataFrame, golden: Golden, rows: RunRows, flags: RunFlags
         required_detected=(required & pl.col("in_place").is_not_null()).sum(),
         n_irrelevant_concepts=irrelevant.sum(),
         irrelevant_detected=(irrelevant & pl.col("in_evidence").is_not_null()).sum(),
-    )
-
-
-def _contexts(contexts: pl.DataFrame) -> pl.DataFrame:
-    """Where the relevant contexts stand, and what the judgments of the item say."""
-    return contexts.select(
-        *KEY, *CONTEXT_COLUMNS, n_contexts="n_retrieved", context_relevant="relevant"
     )
 
 

@@ -6,7 +6,6 @@ relations (all through the Arrow PyCapsule interface), and pytrec_eval's dict of
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -222,8 +221,7 @@ def check_values(column: pl.Series, field: Field, name: str) -> None:
     faults = {}
     if not field.nullable and column.has_nulls():
         faults["must not be null"] = column.is_null()
-    # A sum shows in one pass whether it holds one; finite numbers may add up to infinity too.
-    if column.dtype.is_float() and not math.isfinite(column.sum()):
+    if column.dtype.is_float() and not _extremes(column).is_finite().all():
         faults["must be a finite number"] = ~column.is_finite().fill_null(value=True)
     if field.role == "integer" and not column.dtype.is_integer():
         number = column.cast(pl.Float64)
@@ -242,6 +240,11 @@ def check_values(column: pl.Series, field: Field, name: str) -> None:
                 ],
                 fix=f"Correct or leave out these rows of {name}.",
             )
+
+
+def _extremes(column: pl.Series) -> pl.Series:
+    """The smallest and the largest number, NaN if there is one: read in half the time of all."""
+    return pl.Series([column.nan_min(), column.nan_max()], dtype=pl.Float64)
 
 
 def _cast(field: Field) -> pl.Expr:

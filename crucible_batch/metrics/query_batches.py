@@ -37,7 +37,7 @@ class Batch:
     def numbered(self, first: int) -> pl.DataFrame:
         """The rows with `group`, the number of their query, counted from `first`."""
         numbers = np.arange(first, first + len(self.queries), dtype=np.uint32)
-        return self.rows.with_columns(group=np.repeat(numbers, self.lengths))
+        return self.rows.hstack([pl.Series("group", np.repeat(numbers, self.lengths))])
 
 
 def in_batches(frame: pl.DataFrame) -> Iterator[Batch]:
@@ -54,11 +54,17 @@ def in_batches(frame: pl.DataFrame) -> Iterator[Batch]:
         code = codes(runs, queries)
         rows = rows.with_columns(code=code).sort("code").drop("code")
         lengths = np.bincount(code, minlength=len(queries))
-    edges = cuts(lengths, BUCKET_ROWS)
+    edges = cuts(lengths, _share(rows.height))
     ends = np.concatenate([[0], np.cumsum(lengths)])
     for start, stop in itertools.pairwise(edges):
         inside = rows[int(ends[start]) : int(ends[stop])]
         yield Batch(queries[start:stop], lengths[start:stop], inside)
+
+
+def _share(n_rows: int) -> int:
+    """Rows of a batch: about as many as a bucket has, and no thread has a batch more to do."""
+    rounds = -(-n_rows // (pl.thread_pool_size() * BUCKET_ROWS))
+    return max(1, -(-n_rows // max(1, rounds * pl.thread_pool_size())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +141,8 @@ class Judgments:
         group = np.repeat(group, lengths)
         made = hashes(group, rows["target"])
         if distinct(made) and (rows["grade"] >= 0).all():
-            return rows.rename({"target": "doc"}).with_columns(group=group, hash=made)
+            columns = {"group": group, "doc": rows["target"], "hash": made}
+            return pl.DataFrame(columns | {name: rows[name] for name in ("grade", "source")})
         effective = resolve(rows.with_columns(query_id=group))
         if not effective["query_id"].is_sorted():
             effective = effective.sort("query_id")

@@ -94,7 +94,7 @@ def _is_ordered(rows: pl.DataFrame) -> bool:
         return False
     tied = np.flatnonzero(order[1:] == order[:-1])
     tied = tied[group[tied + 1] == group[tied]]
-    return bool((docs.gather(tied + 1) <= docs.gather(tied)).all())
+    return bool((docs[tied + 1] <= docs[tied]).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ class _Pairs:
         return depth if alike else 0
 
     def at(self, places: Ints) -> _Pairs:
-        return _Pairs(self.group[places], self.doc.gather(places))
+        return _Pairs(self.group[places], self.doc[places])
 
     def frame(self, places: Ints) -> pl.DataFrame:
         some = self.at(places)

@@ -121,11 +121,10 @@ def bucket_facts(
         Frames of `stop - start` rows.
     """
     n_results = stop - start
-    wanted = (
-        judged
-        if unjudged is not None or PLACED & set(columns)
-        else judged.filter(judged["grade"] > 0)
-    )
+    wanted = judged
+    if unjudged is None and not PLACED & set(columns):
+        # No column tells who judged: only what places need is looked up.
+        wanted = judged.drop("source")[np.flatnonzero((judged["grade"] > 0).to_numpy())]
     chunks = "document" in rows.columns
     needed = required if required is not None and not chunks else judged[:0]
     ranking = ranked(rows, wanted, needed)
@@ -209,8 +208,8 @@ def _placed(row: Ints, retrieved: Retrieved, targets: pl.DataFrame, *, by_llm: b
     result, position = retrieved.at(row)
     llm = np.zeros(len(target), np.bool_)
     if by_llm:
-        llm = (targets["source"].gather(target) == "llm").to_numpy()
-    grade = targets["grade"].gather(target).cast(pl.Int64).to_numpy()
+        llm = (targets["source"][target] == "llm").to_numpy()
+    grade = targets["grade"][target].cast(pl.Int64).to_numpy()
     return Placed(result, position, grade, llm)
 
 

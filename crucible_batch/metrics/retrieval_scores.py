@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import polars as pl
@@ -72,7 +72,10 @@ def retrieval_scores(
 
     ranked = RunRows.open(run, level, order, duplicates, ignore_identical_ids=ignore_identical_ids)
     with ThreadPoolExecutor(1) as beside:
-        judgments = beside.submit(lambda: Judgments.of(read_qrels(qrels), level))
+        graded = beside.submit(read_qrels, qrels)
+        judgments = beside.submit(lambda: Judgments.of(graded.result(), level))
+        # Read together, both would end late and leave the ordering of judgments for the end.
+        wait([graded])
         rows = ranked.read()
         batches = list(in_batches(rows))
     frame = facts_of_queries(

@@ -44,3 +44,11 @@ def test_buckets_of_items_give_the_frame_of_the_whole_run(run: dict[str, Any], c
     whole = tables.answers()
     assert pl.concat(parts).equals(whole)
     assert sum(map(run_counts, parts), RunCounts(0, 0, 0, 0, 0, 0)) == run_counts(whole)
+
+
+def test_a_result_without_answer_counts_no_documents_beside_one_with_an_answer() -> None:
+    run = AnswerRun().item("q1", required=["d"]).item("q2", required=["d"])
+    run.result("q1", answer=None, retrieved=["d"]).result("q2", retrieved=["d"])
+    parts = [bucket_of(run, [item]) for item in ("q1", "q2")]
+    assert pl.concat(parts).equals(run.answers())
+    assert run.answers()["required_retrieved"].to_list() == [0, 1]
