@@ -91,11 +91,3 @@ NO_RESULT = Null("no_result", ~pl.col("has_result"))
 ERRORED = Null("errored", pl.col("errored"))
 RESULT_NULLS = (NO_RESULT, ERRORED)
 """The two rules every result metric carries; every grain has their columns."""
-
-
-def first_reason(nulls: tuple[Null, ...]) -> pl.Expr:
-    """The first null reason that holds, null where none does."""
-    found: pl.Expr = pl.lit(None, dtype=pl.String)
-    for null in reversed(nulls):
-        found = pl.when(null.expr).then(pl.lit(null.reason)).otherwise(found)
-    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import polars as pl
 
 from crucible_batch.errors import ContractError
 from crucible_batch.metrics.metric import Grain, Metric
-from crucible_batch.metrics.nulls import REASONS, Null, first_reason
+from crucible_batch.metrics.nulls import REASONS, Null
 
 REASON_NAMES = tuple(reason.name for reason in REASONS)
 
@@ -156,9 +157,12 @@ def _columns(
 
     # One formula may take most of the time, and Polars computes it on one thread.
     part = max(PART_ROWS, -(-frame.height // pl.thread_pool_size()))
-    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
-        parts = pool.map(made, range(0, max(frame.height, 1), part))
-        wide, codes = map(pl.concat, zip(*parts, strict=True))
+    if frame.height <= part:
+        wide, codes = made(0)
+    else:
+        with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+            parts = pool.map(made, range(0, frame.height, part))
+            wide, codes = map(pl.concat, zip(*parts, strict=True))
     if order is not None:
         wide, codes = wide[order], codes[order]
     return [
@@ -170,10 +174,14 @@ def _columns(
     ]
 
 
+@cache
 def _code(nulls: tuple[Null, ...]) -> pl.Expr:
-    """The code of the first null reason that holds."""
-    code = first_reason(nulls).cast(pl.Enum(REASON_NAMES)).to_physical().cast(pl.UInt8) + 1
-    return code.fill_null(0)
+    """The code of the first null reason that holds, 0 where none does."""
+    code: pl.Expr = pl.lit(0, dtype=pl.UInt8)
+    for null in reversed(nulls):
+        own = pl.lit(REASON_NAMES.index(null.reason) + 1, dtype=pl.UInt8)
+        code = pl.when(null.expr).then(own).otherwise(code)
+    return code
 
 
 def _check(index: pl.DataFrame, metrics: Sequence[Metric], values: Floats, codes: Codes) -> None:
