@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,8 @@ from crucible_batch.store.layout import EMPTY, Layout
 from crucible_batch.store.staging import ROW_GROUP, StagingArea
 
 MOVES = "moves.json"
+
+FILES_AT_ONCE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +116,13 @@ def stage(
     """
     folder = staging.new()
     try:
-        moves = [_stage_one(file, i, folder, layout, tables) for i, file in enumerate(files)]
+        # One file waits for the disk or is compressed on one core while another is written.
+        with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
+            written = [
+                pool.submit(_stage_one, file, i, folder, layout, tables)
+                for i, file in enumerate(files)
+            ]
+        moves = [move.result() for move in written]
         moves.sort(key=lambda move: move.target)
         if len({move.target for move in moves}) < len(moves):
             raise StoreError("two mart files of one write have the same name")

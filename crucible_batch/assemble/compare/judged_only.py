@@ -47,8 +47,8 @@ def judged_only_values(
     asked = tuple(metrics)
     subject = load_subject(snapshot, one.row["run_id"])
     parts = [
-        _scores(bucket, ruler, one, asked, subject.row)
-        for bucket in buckets(subject, ruler, settings.machine.bucket_rows)
+        _scores(read(), ruler, one, asked, subject.row)
+        for read in buckets(subject, ruler, settings.machine.bucket_rows)
     ]
     found = item_values(pl.concat(parts).lazy(), items)
     return {name: values.mean for name, values in found}

@@ -21,14 +21,14 @@ def in_order(
 
     Args:
         work: Is called in threads; must not depend on the other things.
-        things: Taken one at a time, at most `at_once` before the first result is asked for.
+        things: Taken one at a time; those behind a result are in work while it is used.
         at_once: How many are in work.
     """
     pending: deque[Future[Made]] = deque()
     with ThreadPoolExecutor(at_once) as pool:
         for thing in things:
+            ready = [pending.popleft().result()] if len(pending) >= at_once else []
             pending.append(pool.submit(work, thing))
-            if len(pending) >= at_once:
-                yield pending.popleft().result()
+            yield from ready
         while pending:
             yield pending.popleft().result()

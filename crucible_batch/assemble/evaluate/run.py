@@ -7,7 +7,7 @@ row with their hashes, rename them into place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -238,8 +238,8 @@ def _scored(work: Work, *, default: bool, progress: Progress) -> Evaluation:
         n_results = work.ruler.golden.items.height * work.flags.samples_n
         collection = Collection(folder, work.metrics, n_results)
 
-        def score(bucket: Bucket) -> Scored:
-            return score_bucket(bucket, work.ruler, how, in_wide=own)
+        def score(read: Callable[[], Bucket]) -> Scored:
+            return score_bucket(read(), work.ruler, how, in_wide=own)
 
         waiting = buckets(work.subject, work.ruler, work.settings.machine.bucket_rows)
         for scored in in_order(score, waiting):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -116,18 +117,19 @@ class Bucket:
     """item_id, sample_index, rank, chunk_id, doc_id, text of retrieval rows that have a text."""
 
 
-def buckets(subject: Subject, ruler: Ruler, bucket_rows: int) -> Iterator[Bucket]:
+def buckets(subject: Subject, ruler: Ruler, bucket_rows: int) -> Iterator[Callable[[], Bucket]]:
     """Cut the items of a run into buckets of about `bucket_rows` ranking rows.
 
-    Items are taken in key order and never cut in two; a result depends on its own rows only, so
-    the size of buckets changes no number.
+    Each is read when it is called, by the thread that works on it. Items are taken in key order
+    and never cut in two; a result depends on its own rows only, so the size of buckets changes no
+    number.
     """
     items = ruler.golden.items.sort("item_id")
     small = {name: subject.scan(name).collect() for name in ("assertion_verdicts", "claims")}
     edges = _edges(subject, items["item_id"], bucket_rows)
     for start, stop in pairwise(edges):
         part = items[start:stop]
-        yield _bucket(subject, ruler, part, small, whole=len(edges) == 2)
+        yield partial(_bucket, subject, ruler, part, small, whole=len(edges) == 2)
 
 
 def _edges(subject: Subject, ids: pl.Series, bucket_rows: int) -> list[int]:
