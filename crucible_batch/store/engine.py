@@ -32,6 +32,8 @@ class Engine:
             "python_enable_replacements": False,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
+            # A thread that takes whole tasks does not always notice Control-C (DuckDB 2.0).
+            "scheduler_process_partial": True,
         }
         if self.threads:
             config["threads"] = self.threads
