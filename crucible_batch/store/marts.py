@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -25,8 +26,6 @@ from crucible_batch.store.layout import EMPTY, Layout
 from crucible_batch.store.staging import ROW_GROUP, StagingArea
 
 MOVES = "moves.json"
-
-FILES_AT_ONCE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,12 +116,9 @@ def stage(
     folder = staging.new()
     try:
         # One file waits for the disk or is compressed on one core while another is written.
-        with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
-            written = [
-                pool.submit(_stage_one, file, i, folder, layout, tables)
-                for i, file in enumerate(files)
-            ]
-        moves = [move.result() for move in written]
+        with ThreadPoolExecutor(2) as pool:
+            write = partial(_stage_one, folder=folder, layout=layout, tables=tables)
+            moves = list(pool.map(write, files, range(len(files))))
         moves.sort(key=lambda move: move.target)
         if len({move.target for move in moves}) < len(moves):
             raise StoreError("two mart files of one write have the same name")
@@ -201,8 +197,7 @@ def _stage_one(
     _write(path, rows, table, file.about)
     _check_order(table, path)
     durable.sync(path)
-    place = layout.variant if file.variant else layout.mart
-    target = place(file.table, file.name)
+    target = (layout.variant if file.variant else layout.mart)(file.table, file.name)
     archive = layout.variant(file.table, file.archive) if file.archive else None
     return Move(
         staged=path.name,
