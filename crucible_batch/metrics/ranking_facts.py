@@ -172,7 +172,7 @@ def _result(frame: pl.DataFrame, start: int) -> Ints:
     return frame["group"].to_numpy().astype(np.int64) - start
 
 
-def _counts(result: Ints | npt.NDArray[np.uint32], n_results: int) -> Ints:
+def _counts(result: Ints, n_results: int) -> Ints:
     return np.bincount(result, minlength=n_results)
 
 
