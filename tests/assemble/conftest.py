@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from gate_bench import Gates, scored_runs
 
 from crucible_batch.assemble.load import (
     LoadReport,
@@ -193,3 +194,15 @@ def with_golden(tmp_path: Path, golden_template: Path, monkeypatch: pytest.Monke
     shutil.copytree(golden_template, tmp_path / "store")
     monkeypatch.setattr("crucible_batch.store.catalog.is_current", lambda *_: True)
     return Loads(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def gate_store(tmp_path_factory) -> Path:
+    """Forty items; `good` has 36 right, `same` as well, `bad` 20."""
+    return scored_runs(tmp_path_factory.mktemp("gate"))
+
+
+@pytest.fixture
+def gates(tmp_path, gate_store, monkeypatch) -> Gates:
+    monkeypatch.setattr("crucible_batch.store.catalog.is_current", lambda *_: True)
+    return Gates(tmp_path, gate_store)
