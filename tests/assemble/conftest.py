@@ -206,3 +206,19 @@ def gate_store(tmp_path_factory) -> Path:
 def gates(tmp_path, gate_store, monkeypatch) -> Gates:
     monkeypatch.setattr("crucible_batch.store.catalog.is_current", lambda *_: True)
     return Gates(tmp_path, gate_store)
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory):
+    """A store with an empty workspace, made once; never written to again."""
+    store = Store.create(tmp_path_factory.mktemp("template") / "store")
+    store.workspace("default", create=True)
+    return store.root
+
+
+@pytest.fixture
+def watched(empty_store, tmp_path, new_loads, monkeypatch):
+    """A store with an empty workspace, without the costs of its catalogue."""
+    shutil.copytree(empty_store, tmp_path / "own" / "store")
+    monkeypatch.setattr("crucible_batch.store.catalog.is_current", lambda *_: True)
+    return new_loads("own")
