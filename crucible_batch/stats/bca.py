@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from crucible_batch.exact import exact_sum
+from crucible_batch.stats.quantiles import normal_level, normal_quantile
 
 _CHUNK = 65_536
 
@@ -43,7 +43,7 @@ def bias_correction(n_below: int, n_tied: int, n_resamples: int) -> float:
     """Return z0 (eq. 14.14), replicates equal to the observed value counting as half below it."""
     share = (n_below + n_tied / 2) / n_resamples
     share = min(max(share, 0.5 / n_resamples), 1 - 0.5 / n_resamples)
-    return float(ndtri(share))
+    return normal_quantile(share)
 
 
 def acceleration(influences: NDArray[np.float64]) -> float:
@@ -63,7 +63,7 @@ def acceleration(influences: NDArray[np.float64]) -> float:
 
 def levels(z0: float, a: float, confidence: float) -> tuple[float, float]:
     """Return the two corrected normal quantiles z0 + (z0 + z) / (1 - a (z0 + z)) (eq. 14.10)."""
-    z = float(ndtri((1 + confidence) / 2))
+    z = normal_quantile((1 + confidence) / 2)
     return _corrected(z0, a, -z), _corrected(z0, a, z)
 
 
@@ -86,7 +86,9 @@ def percentile_interval(
         confidence: Coverage, in (0, 1).
     """
     low, high = levels(z0, a, confidence)
-    return Bounds(_quantile(replicates, float(ndtr(low))), _quantile(replicates, float(ndtr(high))))
+    return Bounds(
+        _quantile(replicates, normal_level(low)), _quantile(replicates, normal_level(high))
+    )
 
 
 def _quantile(replicates: NDArray[np.float64], level: float) -> float:

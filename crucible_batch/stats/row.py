@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from crucible_batch.stats import verdict
 from crucible_batch.stats.bca import Bounds, array_sum
 from crucible_batch.stats.comparison import PairedComparison, Settings
 from crucible_batch.stats.grid import Grid
 from crucible_batch.stats.pairing import Paired
+from crucible_batch.stats.quantiles import normal_quantile
 from crucible_batch.stats.resampling import Units
 from crucible_batch.stats.signflip import PValue
 from crucible_batch.stats.streams import STREAM_VERSION
-
-_POWER = float(ndtri(0.975) + ndtri(0.8))
-"""Standard errors between 0 and the effect that 80 % of repetitions find at the 5 % level."""
-
 
 _LARGEST_LOG = 709.0
 _MOST_ITEMS = 1e18
@@ -156,13 +153,19 @@ def smallest_effect(sd: float, n_units: int) -> float:
         sd: Standard deviation of the deltas.
         n_units: Units paired, at least 1.
     """
-    return _POWER * sd / math.sqrt(n_units)
+    return _reach() * sd / math.sqrt(n_units)
+
+
+@cache
+def _reach() -> float:
+    """Standard errors between 0 and the effect that 80 % of repetitions find at the 5 % level."""
+    return normal_quantile(0.975) + normal_quantile(0.8)
 
 
 def _n_needed(sd: float | None, margin: float | None) -> int | None:
     if sd is None or margin is None:
         return None
-    root = _finite(_POWER * sd, margin)
+    root = _finite(_reach() * sd, margin)
     return math.ceil(root * root) if root is not None and root < _MOST_ITEMS**0.5 else None
 
 

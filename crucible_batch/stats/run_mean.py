@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from crucible_batch.errors import UsageError
 from crucible_batch.stats import verdict
@@ -17,6 +16,7 @@ from crucible_batch.stats.bca import Bounds, array_sum
 from crucible_batch.stats.comparison import DEFAULT_MIN_ITEMS, DEFAULT_RESAMPLES, DEFAULT_SEED
 from crucible_batch.stats.grid import to_grid
 from crucible_batch.stats.pairing import group_codes, summed, unit_places
+from crucible_batch.stats.quantiles import t_quantile
 from crucible_batch.stats.resampling import Units, mean_intervals
 from crucible_batch.stats.row import rounded
 
@@ -113,7 +113,7 @@ def run_mean_interval(
             used = "bca_analytic"
         found = Bounds(mean, mean)
         if not degenerate and method == "t_cr1":
-            reach = float(stdtrit(n_units - 1, (1 + confidence) / 2)) * std_error
+            reach = t_quantile(n_units - 1, (1 + confidence) / 2) * std_error
             found = Bounds(mean - reach, mean + reach)
         elif not degenerate:
             [[bounds]] = mean_intervals(
