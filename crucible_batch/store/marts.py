@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 
 import polars as pl
@@ -22,6 +23,7 @@ from crucible_batch.contracts import Storage, Table
 from crucible_batch.errors import ContractError, StoreError
 from crucible_batch.store import durable, parquet
 from crucible_batch.store.fingerprint import canonical_json, file_sha256
+from crucible_batch.store.key_order import check_order
 from crucible_batch.store.layout import EMPTY, Layout
 from crucible_batch.store.staging import ROW_GROUP, StagingArea
 
@@ -93,7 +95,7 @@ class StagedMarts:
 
 
 def stage(
-    files: Sequence[MartFile],
+    files: Iterable[MartFile],
     *,
     layout: Layout,
     staging: StagingArea,
@@ -103,7 +105,7 @@ def stage(
     """Write mart files aside and list the renames that will publish them.
 
     Args:
-        files: At most one per target.
+        files: At most one per target; written while the next ones are made.
         layout: Paths of the workspace.
         staging: Its staging area.
         tables: Contracts.
@@ -118,7 +120,7 @@ def stage(
         # One file waits for the disk or is compressed on one core while another is written.
         with ThreadPoolExecutor(2) as pool:
             write = partial(_stage_one, folder=folder, layout=layout, tables=tables)
-            moves = list(pool.map(write, files, range(len(files))))
+            moves = list(pool.map(write, files, count()))
         moves.sort(key=lambda move: move.target)
         if len({move.target for move in moves}) < len(moves):
             raise StoreError("two mart files of one write have the same name")
@@ -195,7 +197,7 @@ def _stage_one(
         rows = rows.sort(*table.key, nulls_last=False).lazy()
     path = folder / f"{number:04d}.parquet"
     _write(path, rows, table, file.about)
-    _check_order(table, path)
+    check_order(table, path)
     durable.sync(path)
     target = (layout.variant if file.variant else layout.mart)(file.table, file.name)
     archive = layout.variant(file.table, file.archive) if file.archive else None
@@ -234,38 +236,6 @@ def _check_columns(table: Table, found: pl.Schema) -> None:
     ]
     if problems:
         raise ContractError(f"Rows for mart {table.name} break its contract", problems=problems)
-
-
-def _check_order(table: Table, path: Path) -> None:
-    """Refuse rows out of key order, or a key that is there twice; one row group at a time."""
-    keys = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(table.key)
-    last: pl.DataFrame | None = None
-    for piece in keys.collect_batches(chunk_size=ROW_GROUP, maintain_order=True):
-        here = piece if last is None else pl.concat([last, piece])
-        # Neighbours are compared key by key: sorting long texts would take far longer.
-        wrong = here.with_row_index("_at").filter(pl.col("_at") > 0, ~_is_after(table.key))
-        if wrong.height:
-            _refuse_order(table, here, wrong["_at"][0])
-        last = piece.tail(1)
-
-
-def _is_after(key: Sequence[str]) -> pl.Expr:
-    """Whether a row stands after the one before it; null comes before every value."""
-    after = pl.lit(value=False)
-    for name in reversed(key):
-        value, before = pl.col(name), pl.col(name).shift(1)
-        more = (value > before).fill_null(value.is_not_null() & before.is_null())
-        after = more | (value.eq_missing(before) & after)
-    return after
-
-
-def _refuse_order(table: Table, rows: pl.DataFrame, at: int) -> None:
-    before, row = rows.row(at - 1, named=True), rows.row(at, named=True)
-    if before == row:
-        raise ContractError(f"A key of mart {table.name} is there twice", problems=[str(row)])
-    raise ContractError(
-        f"Rows for mart {table.name} are not in key order", problems=[f"{row} after {before}"]
-    )
 
 
 def _keep(target: Path, archive: Path) -> None:

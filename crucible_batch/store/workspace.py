@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -226,7 +226,7 @@ class Workspace:
         self._small_files = SmallFiles()  # rows that were read before
         return done
 
-    def stage_marts(self, files: Sequence[MartFile], *, recorded: bool = False) -> StagedMarts:
+    def stage_marts(self, files: Iterable[MartFile], *, recorded: bool = False) -> StagedMarts:
         """Write mart files aside; see `marts.stage`. Commit their hashes, then `publish_marts`."""
         return marts.stage(
             files,
