@@ -1,23 +1,25 @@
-"""Gather the buckets of a run: long tables on disk, numbers for the means in compact arrays."""
+"""Gather the buckets of a run: scores in compact arrays, the table for people on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from polars.io.plugins import register_io_source
 
 from crucible_batch.assemble.evaluate.scoring import Scored
 from crucible_batch.metrics.companions import Companions
 from crucible_batch.metrics.grains import RANKING
 from crucible_batch.metrics.grid import Column, Grid, column_of_codes
 from crucible_batch.metrics.metric import Metric
-from crucible_batch.metrics.nulls import REASONS
 from crucible_batch.metrics.results import RunCounts
+from crucible_batch.metrics.score import ScoreTable
 
-_REASONS = pl.Enum([reason.name for reason in REASONS])
+PIECE = 5_000
+"""Results whose long scores are made at a time."""
 
 
 class Collection:
@@ -38,15 +40,12 @@ class Collection:
         self._keys: list[pl.DataFrame] = []
         ranked = [metric for metric in metrics if metric.grain is RANKING]
         self.companions = Companions.room(ranked, n_results)
-        self._names = pl.Enum([metric.name for metric in metrics])
         self._outcomes: list[pl.DataFrame] = []
         self._classes: list[pl.DataFrame] = []
 
     def add(self, scored: Scored) -> None:
         """Take in the next bucket."""
         number = len(self._keys)
-        coded = scored.scores.long().cast({"metric": self._names, "null_reason": _REASONS})
-        coded.write_ipc(self.folder / f"scores-{number:06d}.arrow")
         scored.wide.write_ipc(self.folder / f"wide-{number:06d}.arrow")
         start = self.counts.n_expected
         stop = start + scored.scores.index.height
@@ -75,12 +74,29 @@ class Collection:
         return pl.concat(self._classes)
 
     def scores(self) -> pl.LazyFrame:
-        """Long scores in key order, from disk."""
-        return self._scan("scores").with_columns(pl.col("metric", "null_reason").cast(pl.String))
+        """Long scores in key order, made while they are read."""
+        keys = self.keys
+
+        def long(start: int, stop: int) -> pl.DataFrame:
+            values, codes = self._values[:, start:stop].T, self._codes[:, start:stop].T
+            return ScoreTable(keys[start:stop], self.metrics, values, codes).long()
+
+        def pieces(
+            columns: list[str] | None, where: pl.Expr | None, n_rows: int | None, _: int | None
+        ) -> Iterator[pl.DataFrame]:
+            left = n_rows
+            for start in range(0, keys.height, PIECE):
+                rows = long(start, start + PIECE)[:left]
+                left = None if left is None else left - rows.height
+                rows = rows if where is None else rows.filter(where)
+                yield rows if columns is None else rows.select(columns)
+
+        return register_io_source(pieces, schema=long(0, 0).schema)
 
     def wide(self) -> pl.LazyFrame:
         """The table of results for people in key order, from disk."""
-        return self._scan("wide")
+        parts = sorted(self.folder.glob("wide-*.arrow"))
+        return pl.concat(pl.scan_ipc(path, glob=False) for path in parts)
 
     def values(self, place: int) -> NDArray[np.float64]:
         """The scores of the metric at `place`, over all expected results; NaN where none is."""
@@ -90,8 +106,3 @@ class Collection:
     def column(self, place: int, grid: Grid) -> Column:
         """The metric at `place`, over all expected results: scores, and what each counts as."""
         return column_of_codes(self.values(place), self._codes[place], grid)
-
-    def _scan(self, what: str) -> pl.LazyFrame:
-        return pl.concat(
-            pl.scan_ipc(path, glob=False) for path in sorted(self.folder.glob(f"{what}-*.arrow"))
-        )

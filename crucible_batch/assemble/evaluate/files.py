@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -21,8 +21,8 @@ from crucible_batch.store import MartFile, Workspace, combined_hash, file_name
 CATALOG, CATALOG_FILE = TABLES["metric_catalog"], "catalog"
 
 
-def mart_files(work: Work, collection: Collection, *, default: bool) -> list[MartFile]:
-    """Every mart of an evaluation.
+def mart_files(work: Work, collection: Collection, *, default: bool) -> Iterator[MartFile]:
+    """Every mart of an evaluation, the long ones first: they are written while others are made.
 
     Args:
         work: What was scored.
@@ -35,8 +35,8 @@ def mart_files(work: Work, collection: Collection, *, default: bool) -> list[Mar
         "run_id": work.subject.run_id,
     }
     constants = [pl.lit(value).alias(name) for name, value in key.items()]
-    return [
-        MartFile(
+    for name, frame in _tables(work, collection):
+        yield MartFile(
             table=name,
             name=file_name(work.subject.run_id if default else work.evaluation_id),
             rows=_in_order(frame.with_columns(constants), name),
@@ -44,11 +44,13 @@ def mart_files(work: Work, collection: Collection, *, default: bool) -> list[Mar
             variant=not default,
             archive=_archived(work, name) if default else None,
         )
-        for name, frame in _tables(work, collection).items()
-    ]
 
 
-def _tables(work: Work, collection: Collection) -> dict[str, pl.DataFrame | pl.LazyFrame]:
+def _tables(
+    work: Work, collection: Collection
+) -> Iterator[tuple[str, pl.DataFrame | pl.LazyFrame]]:
+    yield "scores", collection.scores()
+    yield "result_metrics", collection.wide()
     items = work.ruler.golden.items
     slices = query("slices", {"items": items})
     numbers = run_numbers(
@@ -60,19 +62,18 @@ def _tables(work: Work, collection: Collection) -> dict[str, pl.DataFrame | pl.L
     )
     every: tuple[AnyMetric, ...] = (*work.metrics, *work.run_metrics)
     notes = results.notes(work.ruler.golden, work.flags, every)
+    noted = _with_notes(numbers, notes, _depths(work))
     status, _ = work.status(collection.counts)
+    yield (
+        "run_metrics",
+        noted.with_columns(status=pl.lit(status), ruler_hash=pl.lit(work.ruler.hash)),
+    )
     curve = selective.curve_of_results(collection.outcomes)
+    yield "risk_coverage", curve
     pairs = collection.outcomes.join(curve, on=KEY, how="semi")
-    return {
-        "scores": collection.scores(),
-        "result_metrics": collection.wide(),
-        "run_metrics": _with_notes(numbers, notes, _depths(work)).with_columns(
-            status=pl.lit(status), ruler_hash=pl.lit(work.ruler.hash)
-        ),
-        "risk_coverage": curve,
-        "reliability_bins": calibration.reliability_bins(pairs["confidence"], pairs["correct"]),
-        "error_classes": taxonomy.error_classes(collection.classes, slices, ERROR_CLASSES),
-    }
+    bins = calibration.reliability_bins(pairs["confidence"], pairs["correct"])
+    yield "reliability_bins", bins
+    yield "error_classes", taxonomy.error_classes(collection.classes, slices, ERROR_CLASSES)
 
 
 def _about(work: Work) -> dict[str, str]:
