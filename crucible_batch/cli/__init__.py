@@ -34,6 +34,8 @@ def main() -> None:
 
 def _run() -> None:
     _open_closed_streams()
+    # All our products run on one thread; the others of NumPy's BLAS would only wait, busily.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Commands live as long as the process: no garbage is to be found while they are declared.
     gc.disable()
     from typer.main import get_command
