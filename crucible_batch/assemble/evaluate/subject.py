@@ -39,6 +39,8 @@ BULK = (
 )
 FINGERPRINTED = (*BY_RESULT, "external_run_metrics")
 KEY = ["item_id", "sample_index"]
+UNREAD = {"retrievals": ("workspace_id", "run_id", "text", "doc_updated_at")}
+"""Columns that no metric reads, of a table with many rows; texts are hashed apart."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -162,7 +164,7 @@ def _bucket(
         if table in small:
             return small[table] if whole else small[table].filter(inside)
         scan = subject.scan(table) if whole else subject.scan(table).filter(inside)
-        return scan.drop("text", strict=False).collect()
+        return scan.drop(UNREAD.get(table, ())).collect()
 
     def children(frame: pl.DataFrame) -> pl.DataFrame:
         return frame if whole else frame.filter(inside)
