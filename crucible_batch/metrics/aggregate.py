@@ -122,10 +122,9 @@ def rows_of_column(
 ) -> list[Row]:
     """Average one metric over every slice; see `aggregate`."""
     rows: list[Row] = []
-    done: dict[tuple[bytes, bool], Row] = {}
-    for name, items in grid.slices.items():
-        # Slices of the same items (a facet nobody uses) have the same numbers.
-        same = (items.tobytes(), metric.headline and name == ALL)
+    done: dict[tuple[tuple[str, str], bool], Row] = {}
+    for name in grid.slices:
+        same = (grid.first_alike[name], metric.headline and name == ALL)
         if same not in done:
             done[same] = _mean_row(metric, column, grid, name, interval, label)
         rows.append(done[same]._replace(slice_by=name[0], slice=name[1]))
@@ -161,10 +160,9 @@ def aggregate_run_metrics(
             standing_of[nulls] = standings(reasons).reshape(-1, grid.samples_n)
         standing = standing_of[nulls]
         number = ruled.number if ruled else metric.function
-        done: dict[bytes, Row] = {}
+        done: dict[tuple[str, str], Row] = {}
         for name, items in grid.slices.items():
-            # Slices of the same items (a facet nobody uses) have the same numbers.
-            same = items.tobytes()
+            same = grid.first_alike[name]
             if same not in done:
                 inside = (items[:, None] * grid.samples_n + np.arange(grid.samples_n)).ravel()
                 if ruled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -64,6 +65,15 @@ class Grid:
             },
             units=_units(ordered["cluster_id"]),
         )
+
+    @cached_property
+    def first_alike(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """For every slice the first one of the same items: their numbers are the same.
+
+        A facet nobody uses makes such slices.
+        """
+        first: dict[bytes, tuple[str, str]] = {}
+        return {name: first.setdefault(at.tobytes(), name) for name, at in self.slices.items()}
 
     def overall(self) -> Grid:
         """The same results without any slice but the whole run."""

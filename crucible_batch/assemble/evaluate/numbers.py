@@ -57,7 +57,7 @@ def run_numbers(
         values, column = collection.values(place), collection.column(place, grid)
         means += rows_of_column(metric, column, grid, interval=interval, label=label)
         if metric.grain is RANKING:
-            told += _beside(collection.companions, metric, values, members)
+            told += _beside(collection.companions, metric, values, members, grid)
     outcomes = collection.outcomes
     parts = [
         table_of(means),
@@ -74,17 +74,20 @@ def _results_of(items: Codes, samples_n: int) -> Codes:
 
 
 def _beside(
-    companions: Companions, metric: Metric, values: Floats, members: Mapping[Slice, Codes]
+    companions: Companions,
+    metric: Metric,
+    values: Floats,
+    members: Mapping[Slice, Codes],
+    grid: Grid,
 ) -> list[dict[str, object]]:
     """Companions of one metric in every slice."""
     rows: list[dict[str, object]] = []
-    done: dict[bytes, dict[str, float | int | None]] = {}
-    for (slice_by, name), results in members.items():
-        # Slices of the same items (a facet nobody uses) have the same numbers.
-        same = results.tobytes()
+    done: dict[Slice, dict[str, float | int | None]] = {}
+    for name, same in grid.first_alike.items():
         if same not in done:
-            done[same] = summarise(beside(companions, metric, values, results))
-        rows.append({"slice_by": slice_by, "slice": name, "metric": metric.name, **done[same]})
+            done[same] = summarise(beside(companions, metric, values, members[name]))
+        slice_by, slice_ = name
+        rows.append({"slice_by": slice_by, "slice": slice_, "metric": metric.name, **done[same]})
     return rows
 
 
