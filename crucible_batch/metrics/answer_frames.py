@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 
 import polars as pl
 
 from crucible_batch.contracts.vocabulary import LEVELS, PAYLOADS
+from crucible_batch.metrics.answer_documents import (
+    citation_counts,
+    cited_documents,
+    evidence_counts,
+    retrieved_documents,
+)
 from crucible_batch.metrics.answer_grains import ANSWER, KEY, OUTCOME, STANDINGS
 from crucible_batch.metrics.answer_nulls import first_reason
 from crucible_batch.metrics.facts import Golden, RunFlags, RunRows, expected_results, is_blank
@@ -14,7 +21,6 @@ from crucible_batch.metrics.judgments import effective_claims, effective_verdict
 from crucible_batch.metrics.truthfulness import CORRECT, LABEL, UNLABELLED
 
 ON = list(KEY)
-PAIR = ["item_id", "doc_id"]
 CONTEXT_COLUMNS = ("n_qrels", "n_placed", "n_relevant")
 
 
@@ -47,21 +53,22 @@ def answer_frame(
     keys = expected.select(KEY)
     reaction = _reaction(expected)
     retrievals = _of_answered(rows.retrievals, reaction)
-    cited = _cited(rows, golden, grades, relevant_at)
-    retrieved = _retrieved(retrievals, golden, cited)
-    parts = [
-        reaction,
-        _assertions(keys, golden, rows, flags),
-        _claims(rows, flags),
-        _citations(cited, retrieved),
-        _concepts(keys, golden, rows, flags),
-        contexts.select(
-            *KEY, *CONTEXT_COLUMNS, n_contexts="n_retrieved", context_relevant="relevant"
-        ),
-        _payloads(rows.external_scores),
-        _checks(rows.checks),
-        _evidence(retrievals, retrieved),
+    cited = cited_documents(rows, golden, grades, relevant_at)
+    retrieved = retrieved_documents(retrievals, golden, cited)
+    context = contexts.select(
+        *KEY, *CONTEXT_COLUMNS, n_contexts="n_retrieved", context_relevant="relevant"
+    )
+    # A bucket without any assertion, claim, … says nothing of them, which takes a while too.
+    told: list[tuple[pl.DataFrame, Callable[[], pl.DataFrame]]] = [
+        (golden.assertions, lambda: _assertions(keys, golden, rows, flags)),
+        (rows.claims, lambda: _claims(rows, flags)),
+        (cited, lambda: citation_counts(cited, retrieved)),
+        (golden.concepts, lambda: _concepts(keys, golden, rows, flags)),
+        (rows.external_scores, lambda: _payloads(rows.external_scores)),
+        (rows.checks, lambda: _checks(rows.checks)),
+        (retrievals, lambda: evidence_counts(retrievals, retrieved)),
     ]
+    parts = [reaction, context, *(make() for source, make in told if source.height)]
     per_item = golden.citations.filter(pl.col("kind") == "required")
     required = per_item.group_by("item_id").agg(n_required=pl.col("doc_id").n_unique())
     joined = reduce(lambda frame, part: frame.join(part, on=ON, how="left"), parts, keys)
@@ -92,6 +99,8 @@ def _complete(joined: pl.DataFrame, flags: dict[str, bool]) -> pl.DataFrame:
     for name, column in ANSWER.columns.items():
         if name in flags:
             columns.append(pl.lit(flags[name]).alias(name))
+        elif name not in joined.columns:
+            columns.append(pl.lit(column.default, dtype=column.dtype).alias(name))
         elif column.default is None or name == "abstained":
             columns.append(pl.col(name).cast(column.dtype))
         else:
@@ -196,55 +205,6 @@ def _claims(rows: RunRows, flags: RunFlags) -> pl.DataFrame:
     )
 
 
-def _cited(rows: RunRows, golden: Golden, grades: pl.DataFrame, relevant_at: int) -> pl.DataFrame:
-    """Distinct documents cited: is_judged, is_relevant, is_required, is_forbidden."""
-    kinds = golden.citations.group_by(PAIR).agg(
-        is_required=(pl.col("kind") == "required").any(),
-        is_forbidden=(pl.col("kind") == "forbidden").any(),
-    )
-    cited = rows.answer_citations.select(*KEY, "doc_id").unique()
-    cited = cited.join(grades.select(*PAIR, "grade"), on=PAIR, how="left")
-    cited = cited.join(kinds, on=PAIR, how="left").with_columns(
-        pl.col("is_required", "is_forbidden").fill_null(value=False)
-    )
-    relevant = (pl.col("grade") >= relevant_at).fill_null(value=False)
-    return cited.with_columns(
-        is_judged=pl.col("grade").is_not_null(),
-        is_relevant=relevant & ~pl.col("is_forbidden"),
-    )
-
-
-def _retrieved(retrievals: pl.DataFrame, golden: Golden, cited: pl.DataFrame) -> pl.DataFrame:
-    """Distinct documents retrieved that are required or cited: is_required, is_superseded."""
-    required = golden.citations.filter(pl.col("kind") == "required").select(PAIR).unique()
-    concerned = pl.concat([required, cited.select(PAIR)]).unique()
-    # Rankings are long and few of their documents matter here.
-    rows = retrievals.select(*KEY, "doc_id", "superseded").join(concerned, on=PAIR, how="semi")
-    documents = rows.group_by(*KEY, "doc_id").agg(
-        is_superseded=pl.col("superseded").fill_null(value=False).any()
-    )
-    return documents.join(
-        required.with_columns(is_required=pl.lit(value=True)), on=PAIR, how="left"
-    ).with_columns(pl.col("is_required").fill_null(value=False))
-
-
-def _citations(cited: pl.DataFrame, retrieved: pl.DataFrame) -> pl.DataFrame:
-    """Cited documents, counted by what they are."""
-    documents = cited.join(
-        retrieved.select(*KEY, "doc_id", is_retrieved=pl.lit(value=True)),
-        on=[*ON, "doc_id"],
-        how="left",
-    )
-    return documents.group_by(KEY).agg(
-        n_cited=pl.len(),
-        cited_relevant=pl.col("is_relevant").sum(),
-        cited_judged=pl.col("is_judged").sum(),
-        cited_required=pl.col("is_required").sum(),
-        cited_forbidden=pl.col("is_forbidden").sum(),
-        cited_not_retrieved=pl.col("is_retrieved").is_null().sum(),
-    )
-
-
 def _concepts(keys: pl.DataFrame, golden: Golden, rows: RunRows, flags: RunFlags) -> pl.DataFrame:
     """Entities the item lists, counted by relevance and whether they were detected."""
     on = [*ON, "entity_id"]
@@ -283,17 +243,3 @@ def _checks(checks: pl.DataFrame) -> pl.DataFrame:
         checks_failed=(~passed).sum(),
         checks_unknown=passed.is_null().sum(),
     )
-
-
-def _evidence(retrievals: pl.DataFrame, retrieved: pl.DataFrame) -> pl.DataFrame:
-    """Required documents retrieved, superseded ones among those that matter, conflicts."""
-    documents = retrieved.group_by(KEY).agg(
-        required_retrieved=pl.col("is_required").sum(), superseded=pl.col("is_superseded").any()
-    )
-    conflicts = (
-        retrievals.filter(pl.col("conflicts_with").is_not_null())
-        .select(KEY)
-        .unique()
-        .with_columns(conflicting=pl.lit(value=True))
-    )
-    return documents.join(conflicts, on=ON, how="full", coalesce=True)
