@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crucible_batch.cli.completing import runs
+from crucible_batch.cli.heap import share_heap
 from crucible_batch.cli.options import Json, Pin, Root, Workspace, open_store
 from crucible_batch.cli.output import emit, emit_json, progress, tell, terminal_width
 from crucible_batch.errors import UsageError
@@ -51,6 +52,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Is CANDIDATE better than BASELINE? Delta, interval, p and verdict per metric."""
+    share_heap()
     from crucible_batch.assemble.compare import CompareOptions, compare_runs
     from crucible_batch.assemble.compare.text import check_facet, check_form, comparison_as
 

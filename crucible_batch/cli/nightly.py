@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crucible_batch.cli.heap import share_heap
 from crucible_batch.cli.options import Json, Root, open_store
 from crucible_batch.cli.output import emit, emit_json, progress, table, terminal_width
 
@@ -44,6 +45,7 @@ def nightly(
     Exits with the code of the gate; without a gate with 0, or with 4 when nothing can be compared;
     with 3 when there is no new run to judge. Of several nights the last one counts.
     """
+    share_heap()
     from datetime import UTC, datetime
 
     from crucible_batch.assemble.nightly import do_night, open_night, parse_nights

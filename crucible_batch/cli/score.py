@@ -8,6 +8,7 @@ import typer
 
 from crucible_batch.cli import completing
 from crucible_batch.cli.completing import runs
+from crucible_batch.cli.heap import share_heap
 from crucible_batch.cli.options import Json, Pin, Root, Workspace, open_store
 from crucible_batch.cli.output import emit, emit_json, progress, table
 
@@ -35,6 +36,7 @@ def score(
     json: Json = False,
 ) -> None:
     """Score a run with every metric; other options than the defaults write variants."""
+    share_heap()
     from crucible_batch.assemble.evaluate import Options, evaluate_run
 
     options = Options(

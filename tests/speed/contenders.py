@@ -18,8 +18,10 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
 NAMES = ("ndcg_at_10", "recall_at_10", "precision_at_10", "mrr", "hit_at_10")
 Means = dict[str, float]
@@ -30,6 +32,8 @@ Scored = Callable[[], Means]
 def crucible(
     folder: Path, run: str = "run.parquet", qrels: str = "qrels.parquet", **options: str
 ) -> Callable[[], Scored]:
+    import polars as pl
+
     from crucible_batch.metrics.retrieval_scores import retrieval_scores
 
     def score() -> Scored:
@@ -46,6 +50,8 @@ def crucible(
 
 
 def _means(scores: pl.DataFrame) -> Means:
+    import polars as pl
+
     return dict(scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
 
 
@@ -103,6 +109,7 @@ def pytrec_eval_pickle(folder: Path) -> Callable[[], Scored]:
 
 
 def pytrec_eval_parquet(folder: Path) -> Callable[[], Scored]:
+    import polars as pl
     import pytrec_eval  # noqa: F401
 
     def nested(name: str, value: str) -> dict[str, dict[str, float]]:
@@ -138,6 +145,8 @@ def crucible_score(folder: Path) -> Callable[[], Scored]:
         return overall
 
     def overall() -> Means:
+        import polars as pl
+
         rows = pl.read_parquet(workspace / "marts" / "run_metrics" / "big.parquet")
         rows = rows.filter(pl.col("slice_by") == "all", pl.col("metric").is_in(NAMES))
         return dict(rows.select("metric", "mean").iter_rows())
