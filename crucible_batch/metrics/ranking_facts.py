@@ -12,13 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow as pa
 
-from crucible_batch.metrics.grades import GRADE_LIMIT
 from crucible_batch.metrics.ranking import Flags, Ints, first_rows, ranked, sorted_by, ties
-
-COUNTED = 4
-"""Counters per judgment, at most, of grades that are counted and not sorted."""
+from crucible_batch.metrics.ranking_lists import (
+    Assumed,
+    Given,
+    Placed,
+    counts,
+    lists,
+    of_grades,
+    of_places,
+)
 
 PLACED = {"judged", "judged_by_llm", "nonrelevant_above"}
 """Columns that need the places of documents with grade 0 too."""
@@ -71,29 +75,6 @@ class Retrieved:
         return result, rows - self.begins[result] + 1
 
 
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """Documents with a grade: the result each belongs to (from 0), its position, its grade.
-
-    Attributes:
-        result: Ascending.
-        position: Ascending within a result; from 1.
-        grade: From 0 on.
-        by_llm: Whether only an llm judged it.
-    """
-
-    result: Ints
-    position: Ints
-    grade: Ints
-    by_llm: Flags
-
-    def only(self, which: Flags) -> Placed:
-        """Some of the documents."""
-        # Places are looked up several times as fast as flags.
-        at = np.flatnonzero(which)
-        return Placed(self.result[at], self.position[at], self.grade[at], self.by_llm[at])
-
-
 def bucket_facts(
     start: int,
     stop: int,
@@ -134,71 +115,44 @@ def bucket_facts(
     shared: dict[str, Callable[[], Ints | pl.Series]] = {
         "n_retrieved": lambda: retrieved.lengths,
         "n_dropped": lambda: (
-            _counts(_result(rows, start), n_results) - retrieved.lengths
+            counts(_result(rows, start), n_results) - retrieved.lengths
             if dropped
             else np.zeros(n_results, np.int64)
         ),
-        "tied": lambda: _lists(*retrieved.at(ties(ranking.rows)), n_results),
+        "tied": lambda: lists(*retrieved.at(ties(ranking.rows)), n_results),
     }
     facts = {name: make() for name, make in shared.items() if name in columns}
     if required is not None:
         if chunks:
             at_required = first_rows(ranking.rows, "document", required)
-        facts["n_required"] = _counts(_result(required, start), n_results)
+        facts["n_required"] = counts(_result(required, start), n_results)
         there = np.sort(at_required[at_required >= 0])
-        facts["required"] = _lists(*retrieved.at(there), n_results)
-    grades = _result(judged, start), judged["grade"].cast(pl.Int64).to_numpy()
+        facts["required"] = lists(*retrieved.at(there), n_results)
+    given = Given(_result(judged, start), judged["grade"].cast(pl.Int64).to_numpy())
+    nothing = Assumed(0, np.zeros(n_results, np.int64))
     placed = _placed(at_judged, retrieved, wanted, by_llm="judged_by_llm" in columns)
-    views = [(grades, placed, columns)]
+    views = [(nothing, placed, columns)]
     if unjudged is not None:
-        every, assumed = _at_best(placed, retrieved, unjudged.grade)
-        views += [
-            (*_up_to(cut, grades, every, assumed), read) for cut, read in unjudged.views.items()
-        ]
+        every, is_assumed = _at_best(placed, retrieved, unjudged.grade)
+        for cut, read in unjudged.views.items():
+            at, assumed = _up_to(cut, every, is_assumed)
+            n_assumed = counts(assumed, n_results)
+            views.append((Assumed(unjudged.grade, n_assumed), at, read))
     return [
         pl.DataFrame(
             {
                 **facts,
-                **_of_grades(given, n_results, relevant_at, read),
-                **_of_places(at, n_results, relevant_at, read),
+                **of_grades(given, assumed, relevant_at, read),
+                **of_places(at, n_results, relevant_at, read),
             }
         )
-        for given, at, read in views
+        for assumed, at, read in views
     ]
 
 
 def _result(frame: pl.DataFrame, start: int) -> Ints:
     """The result of every row, from 0."""
     return frame["group"].to_numpy().astype(np.int64) - start
-
-
-def _counts(result: Ints, n_results: int) -> Ints:
-    return np.bincount(result, minlength=n_results)
-
-
-def _lists(result: Ints, values: Ints, n_results: int) -> pl.Series:
-    """One list of values per result; `result` is ascending."""
-    offsets = np.zeros(n_results + 1, np.int64)
-    np.cumsum(_counts(result, n_results), out=offsets[1:])
-    lists = pa.LargeListArray.from_arrays(_arrow(offsets), _arrow(values))
-    return pl.Series(_Capsule(lists))
-
-
-def _arrow(values: Ints) -> pa.Int64Array:
-    """The integers as Arrow, without a copy; `pa.array` would import pandas where it is there."""
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
-
-
-@dataclass(frozen=True, eq=False)
-class _Capsule:
-    """An Arrow array by its C interface alone: as itself it would import pyarrow.compute."""
-
-    array: pa.Array
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        """Hand the array out."""
-        pair: tuple[object, object] = self.array.__arrow_c_array__(requested_schema)
-        return pair
 
 
 def _placed(row: Ints, retrieved: Retrieved, targets: pl.DataFrame, *, by_llm: bool) -> Placed:
@@ -215,81 +169,20 @@ def _placed(row: Ints, retrieved: Retrieved, targets: pl.DataFrame, *, by_llm: b
 
 def _at_best(placed: Placed, retrieved: Retrieved, grade: int) -> tuple[Placed, Flags]:
     """Every retrieved document, the unjudged as if they had `grade`; and which these are."""
-    result, position = retrieved.at(np.arange(len(retrieved.result)))
+    n_rows = len(retrieved.result)
+    result = retrieved.result.astype(np.int64)
+    position = np.arange(1, n_rows + 1)
+    position -= np.repeat(retrieved.begins, retrieved.lengths)
     row = retrieved.begins[placed.result] + placed.position - 1
-    grades, by_llm = np.full(result.size, grade), np.zeros(result.size, np.bool_)
-    assumed = np.ones(result.size, np.bool_)
+    grades, by_llm = np.full(n_rows, grade), np.zeros(n_rows, np.bool_)
+    assumed = np.ones(n_rows, np.bool_)
     grades[row], by_llm[row], assumed[row] = placed.grade, placed.by_llm, False
     return Placed(result, position, grades, by_llm), assumed
 
 
-def _up_to(
-    cut: int | None, grades: tuple[Ints, Ints], every: Placed, assumed: Flags
-) -> tuple[tuple[Ints, Ints], Placed]:
-    """Grades and places up to the cut-off when the unjudged documents there count as judged."""
+def _up_to(cut: int | None, every: Placed, assumed: Flags) -> tuple[Placed, Ints]:
+    """Places up to the cut-off, and the result of each that an unjudged document has."""
     if cut is not None:
-        inside = every.position <= cut
-        every, assumed = every.only(inside), assumed[inside]
-    result = np.concatenate([grades[0], every.result[assumed]])
-    return (result, np.concatenate([grades[1], every.grade[assumed]])), every
-
-
-def _of_grades(
-    grades: tuple[Ints, Ints], n_results: int, relevant_at: int, columns: Collection[str]
-) -> dict[str, Ints | pl.Series]:
-    """What the judgments alone say, whatever was retrieved."""
-    result, grade = grades
-    facts: dict[str, Ints | pl.Series] = {}
-    if "n_relevant" in columns:
-        facts["n_relevant"] = _counts(result[np.flatnonzero(grade >= relevant_at)], n_results)
-    if "n_nonrelevant" in columns:
-        facts["n_nonrelevant"] = _counts(result[np.flatnonzero(grade < relevant_at)], n_results)
-    if "ideal" in columns:
-        facts["ideal"] = _lists(*_best_first(result, grade, n_results), n_results)
-    return facts
-
-
-def _best_first(result: Ints, grade: Ints, n_results: int) -> tuple[Ints, Ints]:
-    """Result and grade of the positive grades, by result, the best first."""
-    positive = np.flatnonzero(grade > 0)
-    top = int(grade.max(initial=0))
-    if 0 < top * n_results <= COUNTED * len(grade):
-        # Counted by result and grade, which takes a third of the time of a sort.
-        place = result[positive] * top + (top - grade[positive])
-        counts = np.bincount(place, minlength=top * n_results)
-        of, graded = np.repeat(np.arange(n_results), top), np.tile(np.arange(top, 0, -1), n_results)
-        return np.repeat(of, counts), np.repeat(graded, counts)
-    # One sort of numbers that hold both: grades lie below GRADE_LIMIT, a power of two.
-    packed = (result[positive] + 1) * GRADE_LIMIT - grade[positive]
-    packed.sort()
-    of = packed >> (GRADE_LIMIT.bit_length() - 1)
-    return of, (of + 1) * GRADE_LIMIT - packed
-
-
-def _of_places(
-    at: Placed, n_results: int, relevant_at: int, columns: Collection[str]
-) -> dict[str, Ints | pl.Series]:
-    """Where judged documents stand, in rank order."""
-    relevant = at.grade >= relevant_at
-
-    def only(which: Flags, values: Ints = at.position) -> tuple[Ints, Ints]:
-        places = np.flatnonzero(which)
-        return at.result[places], values[places]
-
-    def above() -> Ints:
-        """Judged non-relevant documents ranked above each document."""
-        before = np.cumsum(~relevant)
-        lengths = _counts(at.result, n_results)
-        begins = (np.cumsum(lengths) - lengths)[at.result]
-        own: Ints = before - before[begins] + ~relevant[begins]
-        return own
-
-    make: dict[str, Callable[[], tuple[Ints, Ints]]] = {
-        "judged": lambda: (at.result, at.position),
-        "judged_by_llm": lambda: only(at.by_llm),
-        "found": lambda: only(at.grade > 0),
-        "found_grades": lambda: only(at.grade > 0, at.grade),
-        "relevant": lambda: only(relevant),
-        "nonrelevant_above": lambda: only(relevant, above()),
-    }
-    return {name: _lists(*arrays(), n_results) for name, arrays in make.items() if name in columns}
+        at = np.flatnonzero(every.position <= cut)
+        every, assumed = every.only(at), assumed[at]
+    return every, every.result[np.flatnonzero(assumed)]

@@ -114,15 +114,18 @@ def _rows(
     retrievals: pl.DataFrame, keys: pl.Series, samples_n: int, granularity: Granularity
 ) -> pl.DataFrame:
     """Retrieval rows as `ranking_frame` wants them; rows of other items or samples are left out."""
-    place = codes(stretches(retrievals["item_id"]), keys).astype(np.int64)
+    place = codes(stretches(retrievals["item_id"]), keys)
     sample = retrievals["sample_index"].to_numpy()
     known = (place >= 0) & (sample < samples_n)
+    group = place.astype(np.uint32)
+    group *= np.uint32(samples_n)
+    group += sample.astype(np.uint32)
     rows = retrievals.select(
         "doc_id",
         "chunk_id",
         "score",
         order=-pl.col("rank").cast(pl.Float64),
-        group=pl.Series(np.where(known, place * samples_n + sample, 0), dtype=pl.UInt32),
+        group=pl.Series(group),
     )
     if not known.all():
         rows = rows.filter(pl.Series(known))
