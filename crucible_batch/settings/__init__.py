@@ -136,7 +136,7 @@ class Machine(_Section):
         "1GB", pattern=r"^\d+(\.\d+)?\s?[KMGT]i?B$", description="memory DuckDB may take to sort"
     )
     bucket_rows: Whole = Field(
-        420_000,
+        500_000,
         ge=10_000,
         description="ranking rows of a bucket; two buckets are in work at once",
     )
