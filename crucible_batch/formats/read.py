@@ -17,7 +17,6 @@ from crucible_batch.formats.sources import Format, Source
 from crucible_batch.formats.topics import read_topics
 from crucible_batch.formats.trec import Lane, read_trec_qrels, read_trec_run
 from crucible_batch.formats.verbs import MAY_BE_EMPTY, Verb
-from crucible_batch.formats.yaml import read_yaml
 
 
 def read(sources: Sequence[Source], verb: Verb, *, lane: Lane | None = None) -> Reading:
@@ -54,6 +53,9 @@ def _chunks(
         elif source.format is Format.GOLDSET:
             yield from read_goldset(source, findings)
         elif source.format is Format.YAML:
+            # Few sources are YAML, and its library takes a while to import.
+            from crucible_batch.formats.yaml import read_yaml
+
             yield from read_yaml(source, findings)
         elif source.format is Format.TOPICS:
             yield from read_topics(source, findings)

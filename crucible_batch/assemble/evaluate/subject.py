@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from crucible_batch.assemble.evaluate.ruler import Ruler
-from crucible_batch.assemble.load.snapshots import payload_of
+from crucible_batch.contracts.payloads import payload_of
 from crucible_batch.errors import UnknownNameError
 from crucible_batch.metrics.facts import Golden, RunRows
 from crucible_batch.store import Snapshot, combined_hash

@@ -21,7 +21,8 @@ from crucible_batch.assemble.load.run_statement import (
     n_in_table,
     refuse_bad,
 )
-from crucible_batch.assemble.load.snapshots import payload_of, snapshot_row
+from crucible_batch.assemble.load.snapshots import snapshot_row
+from crucible_batch.contracts.payloads import payload_of
 from crucible_batch.errors import ConflictError, ContractError
 from crucible_batch.store.snapshot import Snapshot
 

@@ -75,9 +75,3 @@ def canonical_snapshots(rows: pl.DataFrame) -> pl.DataFrame:
             fix="leave snapshot_id out: it is the SHA-256 of the canonical payload.",
         )
     return pl.DataFrame(fixed, schema=rows.schema)
-
-
-def payload_of(rows: pl.DataFrame, snapshot_id: str | None) -> dict[str, Any]:
-    """The payload of a stored configuration; empty when there is none."""
-    found = rows.filter(pl.col("snapshot_id").eq_missing(snapshot_id))["payload"].to_list()
-    return dict(json.loads(found[0])) if found else {}
