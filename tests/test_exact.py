@@ -3,7 +3,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from hypothesis import given
+import numpy as np
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crucible_batch.exact import exact_mean, exact_sum
@@ -20,6 +22,50 @@ def test_a_sum_is_the_true_sum_rounded_once(values):
 def test_a_sum_does_not_depend_on_the_order(values, random):
     shuffled = random.sample(values, len(values))
     assert exact_sum(shuffled).hex() == exact_sum(values).hex()
+
+
+SHAPES = {
+    "scores": lambda random, n: random.random(n),
+    "both signs": lambda random, n: random.standard_normal(n),
+    "zero and one": lambda random, n: random.integers(0, 2, n).astype(float),
+    "all magnitudes": lambda random, n: (
+        random.standard_normal(n) * 10.0 ** random.integers(-250, 250, n)
+    ),
+    "what cancels": lambda random, n: np.concatenate(
+        [half := random.standard_normal(n // 2), -half[::-1], [1e-30]]
+    ),
+    "subnormal": lambda random, n: np.ldexp(random.random(n), -1060),
+    "huge": lambda random, n: random.standard_normal(n) * 1e300,
+    "integers": lambda random, n: random.integers(-(2**52), 2**52, n),
+    "one value": lambda random, n: np.full(n, 1 / 3),
+    "zero": lambda random, n: -np.zeros(n),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 999, 1_001, 4_000, 65_537, 140_000]))
+@settings(max_examples=12)
+def test_the_sum_of_an_array_is_that_of_its_values(shape, seed, size):
+    values = SHAPES[shape](np.random.default_rng(seed), size)
+    assert exact_sum(values).hex() == (math.fsum(values.tolist()) + 0.0).hex()
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=1))
+def test_the_sum_of_an_array_of_any_values_is_exact(some):
+    values = np.resize(np.array(some), 1_500)
+    true = sum(map(Fraction, values.tolist()), Fraction(0))
+    assert exact_sum(values) == float(true)
+
+
+def test_the_sum_of_a_long_array_is_rounded_once():
+    assert exact_sum(np.array([1e16, 1.0, -1e16] * 50_000)) == 50_000.0
+
+
+def test_what_is_no_number_is_never_added_away():
+    values = np.full(2_000, 0.5)
+    for bad in (np.nan, np.inf, -np.inf):
+        values[-1] = bad
+        assert repr(exact_sum(values)) == repr(bad)
 
 
 def test_a_plain_sum_would_depend_on_it():

@@ -197,9 +197,8 @@ def _mean_row(
     values = column.values[items][scored]
     units = np.broadcast_to(grid.units[items][:, None], scored.shape)[scored]
     of_items = column.item_means[items]
-    numbers = values.tolist()
-    mean = exact_mean(numbers)
-    worst, best = _bounds(metric, numbers, mean, int((standing >= MISSING).sum()))
+    mean = exact_mean(values)
+    worst, best = _bounds(metric, values, mean, int((standing >= MISSING).sum()))
     return _row(
         metric,
         slice_name,
@@ -207,9 +206,7 @@ def _mean_row(
         grid.units[items],
         label,
         mean=mean,
-        item_mean=mean
-        if grid.samples_n == 1
-        else exact_mean(of_items[~np.isnan(of_items)].tolist()),
+        item_mean=mean if grid.samples_n == 1 else exact_mean(of_items[~np.isnan(of_items)]),
         worst_case=worst,
         best_case=best,
         interval=_within(metric, interval(values, units, metric.headline and slice_name == ALL)),
@@ -231,7 +228,7 @@ def _within(metric: Metric, interval: Interval) -> Interval:
 
 
 def _bounds(
-    metric: Metric, values: list[float], mean: float | None, n_missing: int
+    metric: Metric, values: Floats, mean: float | None, n_missing: int
 ) -> tuple[float | None, float | None]:
     """The mean if every missing value were the worst or the best of the declared range."""
     count = len(values) + n_missing
@@ -239,7 +236,9 @@ def _bounds(
         return None, None
     if not n_missing:
         return mean, mean
-    low, high = (exact_sum([*values, n_missing * end]) / count for end in (metric.low, metric.high))
+    low, high = (
+        exact_sum(np.append(values, n_missing * end)) / count for end in (metric.low, metric.high)
+    )
     return (high, low) if metric.better == "lower" else (low, high)
 
 

@@ -194,8 +194,8 @@ def summarise(rows: Beside) -> dict[str, float | int | None]:
         "llm_only_share": by_llm / judged if by_llm is not None and judged else None,
         "n_tied_at_cut": None if rows.is_tied is None else int(np.count_nonzero(rows.is_tied)),
         "n_duplicates": int(rows.n_dropped.sum(dtype=np.int64)),
-        "unjudged_low": None if rows.low is None else exact_mean(rows.low.tolist()),
-        "unjudged_high": None if rows.high is None else exact_mean(rows.high.tolist()),
+        "unjudged_low": None if rows.low is None else exact_mean(rows.low),
+        "unjudged_high": None if rows.high is None else exact_mean(rows.high),
     }
 
 

@@ -91,9 +91,9 @@ def _from_pairs(pairs: pl.DataFrame, n_dropped: int = 0) -> RiskCoverage:
     between = np.concatenate([[0.0], errors[:-1]]) + errors
     return RiskCoverage(
         curve=curve,
-        aurc=exact_mean(risk.tolist()),
-        e_aurc=exact_mean((risk - best).tolist()),
-        augrc=exact_sum(between.tolist()) / (2 * n * n),
+        aurc=exact_mean(risk),
+        e_aurc=exact_mean(risk - best),
+        augrc=exact_sum(between) / (2 * n * n),
         n_pairs=n,
         n_dropped=n_dropped,
     )

@@ -7,7 +7,6 @@ acceleration, alpha the level at which a percentile of the replicates is read.
 from __future__ import annotations
 
 import math
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +14,6 @@ from numpy.typing import NDArray
 
 from crucible_batch.exact import exact_sum
 from crucible_batch.stats.quantiles import normal_level, normal_quantile
-
-_CHUNK = 65_536
 
 _EXTREME = 40.0
 """A normal quantile whose level is 0 or 1 in float64."""
@@ -31,12 +28,6 @@ class Bounds(NamedTuple):
     def mirrored(self) -> Bounds:
         """Return the interval of the negated statistic."""
         return Bounds(-self.high + 0.0, -self.low + 0.0)
-
-
-def array_sum(values: NDArray[np.float64]) -> float:
-    """Return the exactly rounded sum of an array, in O(1) memory."""
-    starts = range(0, values.size, _CHUNK)
-    return exact_sum(chain.from_iterable(values[i : i + _CHUNK].tolist() for i in starts))
 
 
 def bias_correction(n_below: int, n_tied: int, n_resamples: int) -> float:
@@ -57,8 +48,8 @@ def acceleration(influences: NDArray[np.float64]) -> float:
     if largest == 0.0:
         return 0.0
     u = influences / largest
-    total = array_sum(u * u)
-    return array_sum(u * u * u) / (6 * total * math.sqrt(total))
+    total = exact_sum(u * u)
+    return exact_sum(u * u * u) / (6 * total * math.sqrt(total))
 
 
 def levels(z0: float, a: float, confidence: float) -> tuple[float, float]:
@@ -115,11 +106,11 @@ def limit_interval(
         a: Acceleration.
         confidence: Coverage, in (0, 1).
     """
-    total = array_sum(sizes)
+    total = exact_sum(sizes)
     centred = sizes - total / sizes.size
-    v_v = array_sum(deviations * deviations)
-    v_m = array_sum(deviations * centred)
-    m_m = array_sum(centred * centred)
+    v_v = exact_sum(deviations * deviations)
+    v_m = exact_sum(deviations * centred)
+    m_m = exact_sum(centred * centred)
     bounds = []
     for z in levels(a, a, confidence):
         w = z + a * (z * z - 1)

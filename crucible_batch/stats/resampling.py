@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucible_batch.errors import UsageError
+from crucible_batch.exact import exact_sum
 from crucible_batch.stats import bca
 from crucible_batch.stats.bca import Bounds
 from crucible_batch.stats.grid import exact_floats, exact_product
@@ -59,14 +60,14 @@ class Units(NamedTuple):
         Sample standard deviation for single values; for clusters √n times the CR1 error
         √(n / (n - 1) Σv²) / M, M the number of values (Miller 2024, appendix A).
         """
-        squares = bca.array_sum(deviations * deviations)
+        squares = exact_sum(deviations * deviations)
         return math.sqrt(squares / (self.sums.size - 1)) * self.sums.size / int(self.sizes.sum())
 
     def influences(self, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Leaving one unit out moves the mean by -v_g / (M - m_g); centred; shape (n,)."""
         rest = int(self.sizes.sum()) - self.sizes
         moves = deviations / rest
-        return moves - bca.array_sum(moves) / moves.size
+        return moves - exact_sum(moves) / moves.size
 
 
 def mean_intervals(
@@ -238,7 +239,7 @@ def statistic_interval(
         return observed, []
     left_out = sign * np.concatenate([statistic(counts) for counts in _leave_one_out(n_units)])
     left_out = left_out[np.isfinite(left_out)]
-    influences = bca.array_sum(left_out) / max(left_out.size, 1) - left_out
+    influences = exact_sum(left_out) / max(left_out.size, 1) - left_out
     tolerance = 1e-12 * max(1.0, abs(observed))
     n_below = int(np.count_nonzero(replicates < sign * observed - tolerance))
     n_tied = int(np.count_nonzero(np.abs(replicates - sign * observed) <= tolerance))

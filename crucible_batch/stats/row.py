@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crucible_batch.exact import exact_sum
 from crucible_batch.stats import verdict
-from crucible_batch.stats.bca import Bounds, array_sum
+from crucible_batch.stats.bca import Bounds
 from crucible_batch.stats.comparison import PairedComparison, Settings
 from crucible_batch.stats.grid import Grid
 from crucible_batch.stats.pairing import Paired
@@ -58,7 +59,7 @@ def described(
     metric, p = paired.metric, tested.p
     n_pairs, n_units = paired.delta.size, tested.units.sums.size
     delta = tested.grid.value(int(tested.grid.counts.sum()), n_pairs) if n_pairs else None
-    mean_baseline = array_sum(paired.baseline) / n_pairs if n_pairs else None
+    mean_baseline = exact_sum(paired.baseline) / n_pairs if n_pairs else None
     degenerate = n_units > 1 and not tested.deviations.any()
     ci, ci90 = _published(tested, delta, degenerate)
     sd = None
@@ -85,7 +86,7 @@ def described(
         n_missing_baseline=paired.n_missing_baseline,
         n_missing_candidate=paired.n_missing_candidate,
         mean_baseline=mean_baseline,
-        mean_candidate=array_sum(paired.candidate) / n_pairs if n_pairs else None,
+        mean_candidate=exact_sum(paired.candidate) / n_pairs if n_pairs else None,
         delta=delta,
         rel_delta=_relative(delta, mean_baseline, metric.scale),
         ci_low=ci.low if ci else None,
@@ -176,8 +177,8 @@ def _within_item_share(paired: Paired, tested: Tested) -> float | None:
         return None
     known = variance[~np.isnan(variance)]
     off = tested.grid.counts - int(tested.grid.counts.sum()) / paired.delta.size
-    total = tested.grid.value(math.sqrt(array_sum(off * off) / (off.size - 1))) ** 2
-    return _finite(array_sum(known) / known.size, total) if known.size and total else None
+    total = tested.grid.value(math.sqrt(exact_sum(off * off) / (off.size - 1))) ** 2
+    return _finite(exact_sum(known) / known.size, total) if known.size and total else None
 
 
 def _finite(above: float, below: float) -> float | None:

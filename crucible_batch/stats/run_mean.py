@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crucible_batch.errors import UsageError
+from crucible_batch.exact import exact_sum
 from crucible_batch.stats import verdict
-from crucible_batch.stats.bca import Bounds, array_sum
+from crucible_batch.stats.bca import Bounds
 from crucible_batch.stats.comparison import DEFAULT_MIN_ITEMS, DEFAULT_RESAMPLES, DEFAULT_SEED
 from crucible_batch.stats.grid import to_grid
 from crucible_batch.stats.pairing import group_codes, summed, unit_places
@@ -102,7 +103,7 @@ def run_mean_interval(
     numbers, codes = numbers[carried], codes[carried]
     grid = to_grid(numbers)
     units = _ordered(_added_up(grid.counts, codes))
-    mean = array_sum(numbers) / numbers.size if numbers.size else None
+    mean = exact_sum(numbers) / numbers.size if numbers.size else None
     n_units = units.sums.size
     found, degenerate, used, std_error = None, False, method, None
     if mean is not None and n_units > 1:
