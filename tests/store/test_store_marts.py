@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 
 import duckdb
 import polars as pl
@@ -114,6 +115,28 @@ def test_a_lazy_frame_out_of_order_is_refused(workspace, metrics):
 def test_a_key_twice_is_refused(workspace, metrics):
     with pytest.raises(ContractError, match="A key of mart scores is there twice"):
         workspace.stage_marts([scores_file(metrics("i1", "i1"))])
+
+
+def test_files_are_written_while_the_next_ones_are_made(workspace, metrics):
+    def files():
+        yield scores_file(metrics("i1"), name="r1")
+        deadline = time.monotonic() + 60
+        while not list(workspace.layout.staging.glob("*/0000.parquet")):
+            assert time.monotonic() < deadline, "the first file waits for the second"
+            time.sleep(0.01)
+        yield scores_file(metrics("i1"), name="r2")
+
+    assert len(workspace.stage_marts(files()).moves) == 2
+
+
+def test_nothing_is_left_of_files_that_could_not_all_be_made(workspace, metrics):
+    def files():
+        yield scores_file(metrics("i1"))
+        raise ContractError("no second file")
+
+    with pytest.raises(ContractError, match="no second file"):
+        workspace.stage_marts(files())
+    assert list(workspace.layout.staging.iterdir()) == []
 
 
 def test_a_missing_column_is_refused(workspace, metrics):
