@@ -133,7 +133,8 @@ def place(qrels: pl.DataFrame, chunks: object, granularity: Granularity) -> pl.D
         known = _documents_of(chunks).rename({"doc_id": "chunk_doc"})
         qrels = qrels.join(known, on="chunk_id", how="left", maintain_order="left")
         qrels = qrels.with_columns(pl.coalesce("doc_id", "chunk_doc").alias("doc_id"))
-    placed = qrels.filter(pl.col("doc_id").is_not_null())
+    # A filter copies all rows, and few judgments lack their document.
+    placed = qrels.filter(pl.col("doc_id").is_not_null()) if qrels["doc_id"].has_nulls() else qrels
     return placed.select("query_id", "doc_id", "grade", "source", target="doc_id")
 
 

@@ -130,10 +130,14 @@ def content_fingerprint(rows: pl.DataFrame | Iterable[pl.DataFrame], table: Tabl
 
 
 def frame_fingerprint(rows: pl.DataFrame) -> str:
-    """Return the fingerprint of all columns of rows that stand in an order of their own."""
+    """Return the fingerprint of all columns of rows that stand in an order of their own.
+
+    Words of an Enum count as text.
+    """
     fingerprint = RowFingerprint(rows.columns)
     for piece in rows.iter_slices(_PIECE):
-        fingerprint.update(piece.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        text = piece.cast({pl.Enum: pl.String})
+        fingerprint.update(text.to_arrow(compat_level=pl.CompatLevel.oldest()))
     return fingerprint.hexdigest()
 
 

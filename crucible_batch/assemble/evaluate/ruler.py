@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from crucible_batch.contracts import TABLES
+from crucible_batch.contracts.vocabulary import SOURCES
 from crucible_batch.errors import ContractError
 from crucible_batch.metrics.facts import Golden
 from crucible_batch.metrics.grades import resolve_grades
@@ -44,7 +45,7 @@ class Ruler:
         golden_set_hash: Version of the golden set.
         golden: Pinned revisions of its items, and their children.
         grades: Effective grades at the asked granularity: query_id, doc_id, chunk_id (chunk
-            granularity only), grade, source.
+            granularity only), grade (Int8), source (an Enum).
         document_grades: Effective grades per document: query_id, doc_id, grade, source.
         judged: Per item with any judgment: query_id, n_qrels, n_placed.
         overrides: Overrides of verdicts and claims that apply to the items.
@@ -72,17 +73,23 @@ def load_ruler(snapshot: Snapshot, golden_set_hash: str, grading: Grading) -> Ru
     ids = golden.items.select("item_id")
     overrides = snapshot.read("judgment_overrides").drop("_commit").collect()
     qrels = judgments(snapshot, overrides, grading, ids)
-    document = resolve_grades(qrels)
-    grades = (
-        document
-        if grading.granularity == "document"
-        else resolve_grades(qrels, granularity=grading.granularity)
-    )
     on_target = "doc_id" if grading.granularity == "document" else "chunk_id"
-    counted = qrels.group_by("query_id").agg(
-        n_qrels=pl.len().cast(pl.Int64),
-        n_placed=pl.col(on_target).is_not_null().sum().cast(pl.Int64),
+    counted = (
+        qrels.lazy()
+        .group_by("query_id")
+        .agg(
+            n_qrels=pl.len().cast(pl.Int64),
+            n_placed=pl.col(on_target).is_not_null().sum().cast(pl.Int64),
+        )
+        # In memory, the rows of every group would be listed: half a gigabyte for ten million.
+        .collect(engine="streaming")
     )
+    n_unplaced = int(qrels["doc_id"].null_count())
+    document = grades = _compact(resolve_grades(qrels))
+    if grading.granularity != "document":
+        grades = _compact(resolve_grades(qrels, granularity=grading.granularity))
+    # Judgments may be many: their rows go before what follows takes room.
+    del qrels
     applying = _of_items(overrides.filter(pl.col("target_table") != "qrels"), ids)
     return Ruler(
         golden_set_hash=golden_set_hash,
@@ -91,9 +98,14 @@ def load_ruler(snapshot: Snapshot, golden_set_hash: str, grading: Grading) -> Ru
         document_grades=document,
         judged=counted.sort("query_id"),
         overrides=applying,
-        n_unplaced=int(qrels["doc_id"].null_count()),
+        n_unplaced=n_unplaced,
         hash=ruler_hash(grades, document, applying),
     )
+
+
+def _compact(grades: pl.DataFrame) -> pl.DataFrame:
+    """Grades in two bytes: all of them are kept while a run is scored."""
+    return grades.cast({"grade": pl.Int8, "source": pl.Enum(SOURCES)})
 
 
 class Rulers:
@@ -190,7 +202,8 @@ def judgments(
         rows = rows.filter((pl.col("source") != "llm") | pl.col("judge").is_in(lanes))
     if ids is not None:
         queries = ids.lazy().select(query_id="item_id")
-        rows = rows.join(queries, on="query_id", how="semi")
+        # In their order, which is often that of the key, they need not be sorted again.
+        rows = rows.join(queries, on="query_id", how="semi", maintain_order="left")
     found = rows.select(*key, "doc_id", "chunk_id", "grade").collect()
     return overridden(found, overrides, "qrels", "grade", QREL_KEY, _grade)
 
