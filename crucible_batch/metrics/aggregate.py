@@ -164,7 +164,7 @@ def aggregate_run_metrics(
         for name, items in grid.slices.items():
             same = grid.first_alike[name]
             if same not in done:
-                inside = (items[:, None] * grid.samples_n + np.arange(grid.samples_n)).ravel()
+                inside = grid.results(items)
                 if ruled:
                     inside = inside[standing[items].ravel() == SCORED]
                 mean = number(ordered[inside])

@@ -46,25 +46,28 @@ class Grid:
 
         Args:
             items: `golden_items`, one row per active item: item_id and cluster_id are read.
-            slices: slice_by, slice, item_id: every item in every slice it belongs to.
+            slices: slice_by, slice, item: every item in every slice it belongs to, by its place
+                among all items ordered by id; sorted.
             samples_n: Samples per item.
         """
         ordered = items.select("item_id", "cluster_id").sort("item_id")
         samples = pl.DataFrame(
             {"sample_index": range(samples_n)}, schema={"sample_index": pl.Int64}
         )
-        places = ordered.select("item_id").with_row_index("place")
-        members = slices.join(places, on="item_id").sort("slice_by", "slice", "place")
-        groups = members.group_by("slice_by", "slice", maintain_order=True)
+        groups = slices.group_by("slice_by", "slice", maintain_order=True)
         return Grid(
             keys=ordered.select("item_id").join(samples, how="cross").sort(KEY),
             samples_n=samples_n,
             slices={
-                (str(by), str(name)): inside["place"].to_numpy().astype(np.int64)
+                (str(by), str(name)): inside["item"].to_numpy().astype(np.int64)
                 for (by, name), inside in groups
             },
             units=_units(ordered["cluster_id"]),
         )
+
+    def results(self, items: Codes) -> Codes:
+        """Places of the results of some items among all expected ones."""
+        return (items[:, None] * self.samples_n + np.arange(self.samples_n)).ravel()
 
     @cached_property
     def first_alike(self) -> dict[tuple[str, str], tuple[str, str]]:

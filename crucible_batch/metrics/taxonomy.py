@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
+from crucible_batch.metrics.grid import Grid
 from crucible_batch.metrics.truthfulness import ABSTAINED, CORRECT, LABEL, key
 
 CITATIONS, RETRIEVAL = pl.col("citations_reported"), pl.col("retrieval_reported")
@@ -73,29 +75,34 @@ def classify(answers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def error_classes(
-    classes: pl.DataFrame, slices: pl.DataFrame, names: Sequence[str]
-) -> pl.DataFrame:
+ERROR_CLASSES_SCHEMA = {
+    "slice_by": pl.String(),
+    "slice": pl.String(),
+    "error_class": pl.String(),
+    "n": pl.Int64(),
+    "share": pl.Float64(),
+}
+
+
+def error_classes(classes: pl.Series, grid: Grid, names: Sequence[str]) -> pl.DataFrame:
     """Count error classes over every slice.
 
     Args:
-        classes: item_id and error_class of every expected result; null is no class.
-        slices: slice_by, slice, item_id.
+        classes: The error class of every expected result, in their order; null is no class.
+        grid: The expected results and their slices.
         names: The classes; one without a result is counted 0.
 
     Returns:
-        slice_by, slice, error_class, n, share (of the classified results), sorted by slice, in
-        the order of `names`; a slice without any classified result has no rows.
+        slice_by, slice, error_class, n, share (of the classified results), by slice and in the
+        order of `names`; a slice without any classified result has no rows.
     """
-    counted = (
-        slices.join(classes.drop_nulls("error_class"), on="item_id")
-        .group_by("slice_by", "slice", "error_class")
-        .agg(n=pl.len().cast(pl.Int64))
-    )
-    order = pl.DataFrame({"error_class": names}).with_row_index("order")
-    every = counted.select("slice_by", "slice").unique().join(order, how="cross")
-    on = ["slice_by", "slice", "error_class"]
-    filled = every.join(counted, on=on, how="left").with_columns(pl.col("n").fill_null(0))
-    total = pl.col("n").sum().over("slice_by", "slice")
-    shares = filled.with_columns(share=pl.col("n") / total).sort("slice_by", "slice", "order")
-    return shares.select(*on, "n", "share")
+    codes = classes.cast(pl.Enum(names)).to_physical().cast(pl.Int64)
+    code = codes.fill_null(len(names)).to_numpy()
+    rows: list[tuple[str, str, str, int, float]] = []
+    for (slice_by, name), items in grid.slices.items():
+        counts = np.bincount(code[grid.results(items)], minlength=len(names))[: len(names)]
+        total = int(counts.sum())
+        if total:
+            counted = zip(names, counts.tolist(), strict=True)
+            rows += [(slice_by, name, one, n, n / total) for one, n in counted]
+    return pl.DataFrame(rows, schema=ERROR_CLASSES_SCHEMA, orient="row")

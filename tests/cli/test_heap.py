@@ -51,5 +51,5 @@ def test_pages_go_back_between_buckets_only_where_threads_have_heaps_of_their_ow
     monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
     if arenas:
         monkeypatch.setenv("MALLOC_ARENA_MAX", arenas)
-    heap.give_back()
+    heap.give_back_between()
     assert len(calls) == trims

@@ -49,9 +49,16 @@ def grid(
             {"item_id": items, "cluster_id": clusters or [None] * len(items)},
             schema={"item_id": pl.String, "cluster_id": pl.String},
         ),
-        pl.DataFrame(slices, schema=["slice_by", "slice", "item_id"], orient="row"),
+        by_place(items, slices),
         samples_n,
     )
+
+
+def by_place(items: list[str], slices: list[tuple[str, str, str]]) -> pl.DataFrame:
+    """Slices as `Grid.of` reads them: an item is its place among all, ordered by id."""
+    place = {item: number for number, item in enumerate(sorted(items))}
+    rows = sorted((by, name, place[item]) for by, name, item in slices)
+    return pl.DataFrame(rows, schema=["slice_by", "slice", "item"], orient="row")
 
 
 def scores(values: list[float | str], *, samples_n: int = 1, name: str = "m") -> pl.DataFrame:
@@ -270,15 +277,8 @@ def test_a_run_metric_stands_in_mean_with_the_results_it_rests_on(
 
 
 def test_error_classes_are_counted_with_their_share_of_the_classified() -> None:
-    classes = pl.DataFrame(
-        {"item_id": ["a", "b", "c", "c"], "error_class": ["correct", "stale", "correct", None]}
-    )
-    slices = pl.DataFrame(
-        [("all", "all", "a"), ("all", "all", "b"), ("all", "all", "c"), ("tag", "t", "b")],
-        schema=["slice_by", "slice", "item_id"],
-        orient="row",
-    )
-    out = error_classes(classes, slices, ERROR_CLASSES)
+    classes = pl.Series(["correct", None, "stale", None, "correct", None])
+    out = error_classes(classes, grid(["a", "b", "c"], samples_n=2, tag_t=["b"]), ERROR_CLASSES)
     assert out.filter(slice="all")["error_class"].to_list() == list(ERROR_CLASSES)
     assert out.filter(slice="all", error_class="correct").row(0)[3:] == (2, 2 / 3)
     assert out.filter(slice="t", error_class="stale").row(0)[3:] == (1, 1.0)
@@ -286,9 +286,9 @@ def test_error_classes_are_counted_with_their_share_of_the_classified() -> None:
 
 
 def test_a_slice_without_a_classified_result_has_no_error_classes() -> None:
-    classes = pl.DataFrame({"item_id": ["a"], "error_class": pl.Series([None], dtype=pl.String)})
-    slices = pl.DataFrame({"slice_by": ["all"], "slice": ["all"], "item_id": ["a"]})
-    assert error_classes(classes, slices, ERROR_CLASSES).height == 0
+    none = pl.Series([None], dtype=pl.String)
+    out = error_classes(none, grid(["a"]), ERROR_CLASSES)
+    assert (out.height, out.columns) == (0, ["slice_by", "slice", "error_class", "n", "share"])
 
 
 def test_item_means_of_many_samples_are_exactly_rounded() -> None:

@@ -67,8 +67,8 @@ def test_a_plugin_number_of_a_run_stands_overall_only() -> None:
     run = toned()
     values = pl.DataFrame({"metric": ["plugin.acme.x", "plugin.acme.y"], "value": [3.5, 4.5]})
     slices = pl.DataFrame(
-        [("all", "all", item) for item in "abcd"] + [("tag", "t", "a")],
-        schema=["slice_by", "slice", "item_id"],
+        [("all", "all", item) for item in range(4)] + [("tag", "t", 0)],
+        schema=["slice_by", "slice", "item"],
         orient="row",
     )
     grid = Grid.of(run.golden.items, slices, 1).overall()

@@ -41,7 +41,7 @@ class Collection:
         ranked = [metric for metric in metrics if metric.grain is RANKING]
         self.companions = Companions.room(ranked, n_results)
         self._outcomes: list[pl.DataFrame] = []
-        self._classes: list[pl.DataFrame] = []
+        self._classes: list[pl.Series] = []
 
     def add(self, scored: Scored) -> None:
         """Take in the next bucket."""
@@ -54,7 +54,7 @@ class Collection:
         self._keys.append(scored.scores.index)
         self.companions.put(start, scored.companions)
         self._outcomes.append(scored.outcomes)
-        self._classes.append(scored.wide.select("item_id", "error_class"))
+        self._classes.append(scored.wide["error_class"])
         self.counts += scored.counts
         self.n_blank_contexts += scored.n_blank_contexts
 
@@ -69,8 +69,8 @@ class Collection:
         return pl.concat(self._outcomes)
 
     @property
-    def classes(self) -> pl.DataFrame:
-        """item_id and error_class of every expected result."""
+    def classes(self) -> pl.Series:
+        """The error class of every expected result."""
         return pl.concat(self._classes)
 
     def scores(self) -> pl.LazyFrame:

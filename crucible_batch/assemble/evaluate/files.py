@@ -51,11 +51,10 @@ def _tables(
 ) -> Iterator[tuple[str, pl.DataFrame | pl.LazyFrame]]:
     yield "scores", collection.scores()
     yield "result_metrics", collection.wide()
-    items = work.ruler.golden.items
-    slices = query("slices", {"items": items})
+    grid = _grid(work)
     numbers = run_numbers(
         collection,
-        Grid.of(items, slices, work.flags.samples_n),
+        grid,
         work.run_metrics,
         work.plugin_runs,
         work.settings,
@@ -73,7 +72,16 @@ def _tables(
     pairs = collection.outcomes.join(curve, on=KEY, how="semi")
     bins = calibration.reliability_bins(pairs["confidence"], pairs["correct"])
     yield "reliability_bins", bins
-    yield "error_classes", taxonomy.error_classes(collection.classes, slices, ERROR_CLASSES)
+    yield "error_classes", taxonomy.error_classes(collection.classes, grid, ERROR_CLASSES)
+
+
+def _grid(work: Work) -> Grid:
+    """The expected results and slices of the run."""
+    items = work.ruler.golden.items.sort("item_id")
+    # Numbers instead of ids: sorting millions of texts would take half a gigabyte.
+    numbered = items.with_columns(item_id=pl.int_range(pl.len(), dtype=pl.UInt32))
+    slices = query("slices", {"items": numbered}).rename({"item_id": "item"})
+    return Grid.of(items, slices, work.flags.samples_n)
 
 
 def _about(work: Work) -> dict[str, str]:

@@ -48,7 +48,7 @@ def run_numbers(
         Rows of `run_metrics` by slice and metric, with companions where a metric has any.
     """
     label, interval = _label(settings), _interval(settings)
-    members = {name: _results_of(items, grid.samples_n) for name, items in grid.slices.items()}
+    members = {name: grid.results(items) for name, items in grid.slices.items()}
 
     means: list[Row] = []
     told: list[dict[str, object]] = []
@@ -66,11 +66,6 @@ def run_numbers(
     ]
     beside_means = pl.DataFrame(told, schema={**dict.fromkeys(ON, pl.String()), **SCHEMA})
     return pl.concat(parts).join(beside_means, on=ON, how="left").sort(ON)
-
-
-def _results_of(items: Codes, samples_n: int) -> Codes:
-    """Places of the results of some items."""
-    return (items[:, None] * samples_n + np.arange(samples_n)).ravel()
 
 
 def _beside(

@@ -19,7 +19,7 @@ import polars as pl
 from crucible_batch.assemble.evaluate.ahead import in_order
 from crucible_batch.assemble.evaluate.collect import Collection
 from crucible_batch.assemble.evaluate.files import mart_files, write_catalog
-from crucible_batch.assemble.evaluate.heap import give_back
+from crucible_batch.assemble.evaluate.heap import give_back, give_back_between
 from crucible_batch.assemble.evaluate.options import Options
 from crucible_batch.assemble.evaluate.record import newest, record
 from crucible_batch.assemble.evaluate.ruler import Rulers
@@ -244,8 +244,9 @@ def _scored(work: Work, *, default: bool, progress: Progress) -> Evaluation:
         waiting = buckets(work.subject, work.ruler, work.settings.machine.bucket_rows)
         for scored in in_order(score, waiting):
             collection.add(scored)
-            give_back()
+            give_back_between()
             progress(f"{collection.counts.n_expected:,} results scored")
+        give_back()
         staged = work.workspace.stage_marts(
             mart_files(work, collection, default=default), recorded=True
         )
