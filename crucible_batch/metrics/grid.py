@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -41,27 +42,28 @@ class Grid:
     units: Codes
 
     @staticmethod
-    def of(items: pl.DataFrame, slices: pl.DataFrame, samples_n: int) -> Grid:
+    def of(items: pl.DataFrame, slices: Iterable[pl.DataFrame], samples_n: int) -> Grid:
         """Lay out the expected results.
 
         Args:
             items: `golden_items`, one row per active item: item_id and cluster_id are read.
             slices: slice_by, slice, item: every item in every slice it belongs to, by its place
-                among all items ordered by id; sorted.
+                among all items ordered by id; ascending in a slice, over all pieces.
             samples_n: Samples per item.
         """
         ordered = items.select("item_id", "cluster_id").sort("item_id")
         samples = pl.DataFrame(
             {"sample_index": range(samples_n)}, schema={"sample_index": pl.Int64}
         )
-        groups = slices.group_by("slice_by", "slice", maintain_order=True)
+        members: dict[tuple[str, str], list[Codes]] = {}
+        for piece in slices:
+            for (by, name), inside in piece.group_by("slice_by", "slice", maintain_order=True):
+                own = members.setdefault((str(by), str(name)), [])
+                own.append(inside["item"].to_numpy().astype(np.int64))
         return Grid(
             keys=ordered.select("item_id").join(samples, how="cross").sort(KEY),
             samples_n=samples_n,
-            slices={
-                (str(by), str(name)): inside["item"].to_numpy().astype(np.int64)
-                for (by, name), inside in groups
-            },
+            slices={name: np.concatenate(members[name]) for name in sorted(members)},
             units=_units(ordered["cluster_id"]),
         )
 

@@ -49,7 +49,7 @@ def grid(
             {"item_id": items, "cluster_id": clusters or [None] * len(items)},
             schema={"item_id": pl.String, "cluster_id": pl.String},
         ),
-        by_place(items, slices),
+        [by_place(items, slices)],
         samples_n,
     )
 
@@ -302,3 +302,16 @@ def _exact(value: float) -> Any:
     from fractions import Fraction
 
     return Fraction(value)
+
+
+def test_slices_may_come_in_pieces_of_items() -> None:
+    items = pl.DataFrame({"item_id": ["a", "b", "c"], "cluster_id": [None] * 3})
+    items = items.cast({"cluster_id": pl.String})
+    whole = by_place(["a", "b", "c"], [("tag", "u", "a"), ("tag", "t", "b"), ("tag", "u", "c")])
+    pieces = [whole.filter(pl.col("item") == item) for item in range(3)]
+    at_once, in_pieces = (Grid.of(items, given, 1).slices for given in ([whole], pieces))
+    assert list(at_once) == list(in_pieces) == [("tag", "t"), ("tag", "u")]
+    assert {name: at.tolist() for name, at in in_pieces.items()} == {
+        ("tag", "t"): [1],
+        ("tag", "u"): [0, 2],
+    }

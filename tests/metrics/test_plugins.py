@@ -71,7 +71,7 @@ def test_a_plugin_number_of_a_run_stands_overall_only() -> None:
         schema=["slice_by", "slice", "item"],
         orient="row",
     )
-    grid = Grid.of(run.golden.items, slices, 1).overall()
+    grid = Grid.of(run.golden.items, [slices], 1).overall()
     metrics = plugin_run_metrics(values, declared())
     out = aggregate_run_metrics(run.outcomes(), metrics, grid, label=str)
     assert out.select("slice", "metric", "mean", "n_scored", "n_missing").rows() == [

@@ -43,7 +43,7 @@ def means(tables: AnswerRun, scores: pl.DataFrame) -> dict[str, dict[str, Any]]:
     out = aggregate(
         scores,
         RANGED,
-        Grid.of(items, everything, tables.flags["samples_n"]),
+        Grid.of(items, [everything], tables.flags["samples_n"]),
         interval=lambda *_: Interval(),
         label=str,
     )

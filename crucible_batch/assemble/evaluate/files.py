@@ -18,6 +18,9 @@ from crucible_batch.metrics.metric import AnyMetric
 from crucible_batch.sql import query
 from crucible_batch.store import MartFile, Workspace, combined_hash, file_name
 
+SLICED = 100_000
+"""Items whose slices are found at a time."""
+
 CATALOG, CATALOG_FILE = TABLES["metric_catalog"], "catalog"
 
 
@@ -78,9 +81,10 @@ def _tables(
 def _grid(work: Work) -> Grid:
     """The expected results and slices of the run."""
     items = work.ruler.golden.items.sort("item_id")
-    # Numbers instead of ids: sorting millions of texts would take half a gigabyte.
+    # Numbers instead of ids, and not all at once: sorting millions of texts takes half a gigabyte.
     numbered = items.with_columns(item_id=pl.int_range(pl.len(), dtype=pl.UInt32))
-    slices = query("slices", {"items": numbered}).rename({"item_id": "item"})
+    pieces = (query("slices", {"items": piece}) for piece in numbered.iter_slices(SLICED))
+    slices = (piece.rename({"item_id": "item"}) for piece in pieces)
     return Grid.of(items, slices, work.flags.samples_n)
 
 

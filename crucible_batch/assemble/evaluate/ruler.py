@@ -6,6 +6,7 @@ named by `ruler_hash`, so that two runs can be held against one ruler.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
@@ -19,6 +20,18 @@ from crucible_batch.metrics.judgments import overridden
 from crucible_batch.store import Snapshot, combined_hash, content_fingerprint, frame_fingerprint
 
 QREL_KEY = ("query_id", "target", "source", "judge")
+UNREAD = (
+    "workspace_id",
+    "golden_set",
+    "question",
+    "ground_truth",
+    "contexts",
+    "retired",
+    "author",
+    "promoted_from",
+    "created_at",
+)
+"""Columns of golden items that no metric and no slice reads."""
 CHILDREN = ("golden_assertions", "golden_concepts", "golden_citations")
 
 
@@ -43,7 +56,7 @@ class Ruler:
 
     Attributes:
         golden_set_hash: Version of the golden set.
-        golden: Pinned revisions of its items, and their children.
+        golden: Pinned revisions of its items, without `UNREAD`, and their children.
         grades: Effective grades at the asked granularity: query_id, doc_id, chunk_id (chunk
             granularity only), grade (Int8), source (an Enum).
         document_grades: Effective grades per document: query_id, doc_id, grade, source.
@@ -69,7 +82,7 @@ def load_ruler(snapshot: Snapshot, golden_set_hash: str, grading: Grading) -> Ru
     Raises:
         ContractError: The hash is unknown, or an override cannot be read.
     """
-    golden = load_golden_set(snapshot, golden_set_hash)
+    golden = load_golden_set(snapshot, golden_set_hash, without=UNREAD)
     ids = golden.items.select("item_id")
     overrides = snapshot.read("judgment_overrides").drop("_commit").collect()
     qrels = judgments(snapshot, overrides, grading, ids)
@@ -124,8 +137,15 @@ class Rulers:
         return self._found[golden_set_hash]
 
 
-def load_golden_set(snapshot: Snapshot, golden_set_hash: str) -> Golden:
+def load_golden_set(
+    snapshot: Snapshot, golden_set_hash: str, *, without: Collection[str] = ()
+) -> Golden:
     """The pinned revision of every item of a golden-set hash, with its children.
+
+    Args:
+        snapshot: What is visible.
+        golden_set_hash: Version of the golden set.
+        without: Columns of the items that are not read.
 
     Raises:
         ContractError: The hash is unknown in this workspace.
@@ -143,6 +163,7 @@ def load_golden_set(snapshot: Snapshot, golden_set_hash: str) -> Golden:
         .drop("_commit")
         .join(pinned.lazy(), on=on, how="semi")
         .sort(TABLES[name].key)
+        .drop(without if name == "golden_items" else ())
         .collect()
         for name in ("golden_items", *CHILDREN)
     )
