@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 from polars.exceptions import PolarsError
@@ -58,9 +59,11 @@ QRELS = (
 CHUNKS = (Field("chunk_id", "id"), Field("doc_id", "id"))
 
 
-def normalise(data: Any, fields: Sequence[Field], name: str) -> pl.DataFrame:
+def normalise(
+    data: Any, fields: Sequence[Field], name: str, *, coded: Collection[str] = ()
+) -> pl.DataFrame:
     """Read all of `data`: see `open_table` and `read_table`."""
-    return read_table(open_table(data, fields, name), fields, name)
+    return read_table(open_table(data, fields, name), fields, name, coded=coded)
 
 
 def open_table(data: Any, fields: Sequence[Field], name: str) -> pl.LazyFrame:
@@ -221,7 +224,7 @@ def check_values(column: pl.Series, field: Field, name: str) -> None:
     faults = {}
     if not field.nullable and column.has_nulls():
         faults["must not be null"] = column.is_null()
-    if column.dtype.is_float() and not _extremes(column).is_finite().all():
+    if column.dtype.is_float() and not _all_finite(column):
         faults["must be a finite number"] = ~column.is_finite().fill_null(value=True)
     if field.role == "integer" and not column.dtype.is_integer():
         number = column.cast(pl.Float64)
@@ -242,9 +245,11 @@ def check_values(column: pl.Series, field: Field, name: str) -> None:
             )
 
 
-def _extremes(column: pl.Series) -> pl.Series:
-    """The smallest and the largest number, NaN if there is one: read in half the time of all."""
-    return pl.Series([column.nan_min(), column.nan_max()], dtype=pl.Float64)
+def _all_finite(column: pl.Series) -> bool:
+    """Whether every number is finite; nulls are left out."""
+    # NumPy finds the ends of a chunk, or its NaN, in a tenth of the time of Polars.
+    chunks = (chunk.drop_nulls().to_numpy() for chunk in column.get_chunks())
+    return all(np.isfinite([part.min(), part.max()]).all() for part in chunks if part.size)
 
 
 def _cast(field: Field) -> pl.Expr:

@@ -5,6 +5,7 @@ human > provenance > llm (METRICS.md, judged grades). Judgment rows are never ch
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal, cast
 
 import numpy as np
@@ -78,13 +79,17 @@ def check_granularity(granularity: str) -> Granularity:
     return cast("Granularity", granularity)
 
 
-def read_qrels(qrels: object) -> pl.DataFrame:
+def read_qrels(qrels: object, *, coded: Collection[str] = ()) -> pl.DataFrame:
     """Judgments as query_id, doc_id ?, chunk_id ?, grade, source, judge ?.
+
+    Args:
+        qrels: As of `resolve_grades`.
+        coded: Ids that may stay categories.
 
     Raises:
         ContractError: See `resolve_grades`.
     """
-    frame = normalise(qrels, QRELS, "qrels")
+    frame = normalise(qrels, QRELS, "qrels", coded=coded)
     if "doc_id" not in frame.columns and "chunk_id" not in frame.columns:
         raise ContractError(
             f"qrels has neither doc_id nor chunk_id; it has {', '.join(frame.columns)}",

@@ -72,7 +72,8 @@ def retrieval_scores(
 
     ranked = RunRows.open(run, level, order, duplicates, ignore_identical_ids=ignore_identical_ids)
     with ThreadPoolExecutor(1) as beside:
-        graded = beside.submit(read_qrels, qrels)
+        # Only stretches of equal query ids are looked at: categories will do.
+        graded = beside.submit(read_qrels, qrels, coded=["query_id"])
         judgments = beside.submit(lambda: Judgments.of(graded.result(), level))
         # Read together, both would end late and leave the ordering of judgments for the end.
         wait([graded])

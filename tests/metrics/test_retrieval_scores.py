@@ -282,9 +282,14 @@ def test_query_ids_that_are_categories_score_as_text_does(
     own = run.with_columns(doc_id=pl.when(pl.col("rank") == 1).then("query_id").otherwise("doc_id"))
     text = own.sample(fraction=1, shuffle=True, seed=3) if scattered else own
     qrels = QRELS.with_columns(chunk_id="doc_id")
-    coded = text.with_columns(pl.col("query_id").cast(pl.Categorical))
+    # Repeats with other grades, as of two judges: the highest counts.
+    qrels = pl.concat([qrels, qrels.with_columns(pl.col("grade") - 1)])
+    coded, graded = (
+        frame.with_columns(pl.col("query_id").cast(pl.Categorical)) for frame in (text, qrels)
+    )
     expected = retrieval_scores(text, qrels, METRICS, **options)
-    assert retrieval_scores(coded, qrels, METRICS, **options).equals(expected)
+    assert retrieval_scores(coded, graded, METRICS, **options).equals(expected)
+    assert retrieval_scores(text, graded, METRICS, **options).equals(expected)
 
 
 @pytest.mark.parametrize("extra", [{}, {"chunk_id": "c"}], ids=["documents", "chunks"])

@@ -57,7 +57,7 @@ def _means(scores: pl.DataFrame) -> Means:
 
 def crucible_coded(folder: Path) -> Callable[[], Scored]:
     """LZ4, and query ids as categories: larger and quicker to read, its fastest Parquet."""
-    return crucible(folder, "run-coded.parquet", "qrels-lz4.parquet")
+    return crucible(folder, "run-coded.parquet", "qrels-coded.parquet")
 
 
 def crucible_arrow(folder: Path) -> Callable[[], Scored]:

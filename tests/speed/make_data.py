@@ -73,9 +73,9 @@ def write(folder: Path, queries: int, depth: int, judged: int = 20, seed: int = 
     qrels = make_qrels(run, judged, rng)
     run.write_parquet(folder / "run.parquet", compression="zstd")
     qrels.write_parquet(folder / "qrels.parquet", compression="zstd")
-    coded = run.with_columns(pl.col("query_id").cast(pl.Categorical))
-    coded.write_parquet(folder / "run-coded.parquet", compression="lz4")
-    qrels.write_parquet(folder / "qrels-lz4.parquet", compression="lz4")
+    for name, frame in (("run", run), ("qrels", qrels)):
+        coded = frame.with_columns(pl.col("query_id").cast(pl.Categorical))
+        coded.write_parquet(folder / f"{name}-coded.parquet", compression="lz4")
     for name, frame in (("run", run), ("qrels", qrels)):
         frame.write_ipc(folder / f"{name}.arrow", record_batch_size=frame.height)
     run.sample(fraction=1, shuffle=True, seed=seed).write_parquet(folder / "shuffled.parquet")
