@@ -153,7 +153,8 @@ def _match(rows: _Pairs, tables: list[_Pairs]) -> tuple[Ints, list[Ints]]:
         np.concatenate([table.group for table in tables] or [rows.group[:0]]),
         pl.concat([table.doc for table in tables] or [rows.doc[:0]]),
     )
-    words, asked = rows.hashes(), targets.hashes()
+    words = rows.hashes()
+    asked = np.concatenate([table.hashes() for table in tables] or [words[:0]])
     places = np.flatnonzero(_marks(rows, words, asked)[_slots(words)])
     row, target, others = _neighbours(words[places], asked)
     row, target = sorted_by(row, target)
