@@ -81,3 +81,12 @@ def test_columns_and_rows_can_be_chosen(collection, every):
 
 def test_rows_are_counted(collection, every):
     assert collection.scores().select(pl.len()).collect().item() == every.height
+
+
+def test_the_first_rows_may_be_chosen_from_and_chosen_rows_cut(collection, every):
+    carried = pl.col("value").is_not_null()
+    scores = collection.scores()
+    assert scores.head(9).filter(carried).collect().equals(every.head(9).filter(carried))
+    assert scores.filter(carried).head(9).collect().equals(every.filter(carried).head(9))
+    assert scores.slice(5, 30).collect().equals(every.slice(5, 30))
+    assert scores.tail(3).collect().equals(every.tail(3))
