@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+# Polars would import it, for ten milliseconds, in the midst of the first array it takes over.
+import numpy.ma
 import numpy.typing as npt
 import polars as pl
 
