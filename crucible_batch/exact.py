@@ -28,11 +28,13 @@ def exact_sum(values: Iterable[float] | NDArray[Any]) -> float:
     Args:
         values: Numbers; an array is added up several times as fast as a list, in O(1) memory.
     """
-    return math.fsum(_parts(values) if isinstance(values, np.ndarray) else values) + 0.0
+    return math.fsum(_parts(values.ravel()) if isinstance(values, np.ndarray) else values) + 0.0
 
 
 def exact_mean(values: Iterable[float] | NDArray[Any]) -> float | None:
     """Return the exactly rounded sum divided by the count, or None when there is no value."""
+    if isinstance(values, np.ndarray):
+        return exact_sum(values) / values.size if values.size else None
     kept = values if isinstance(values, Sized) else list(values)
     return exact_sum(kept) / len(kept) if len(kept) else None
 

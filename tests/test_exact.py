@@ -61,6 +61,13 @@ def test_the_sum_of_a_long_array_is_rounded_once():
     assert exact_sum(np.array([1e16, 1.0, -1e16] * 50_000)) == 50_000.0
 
 
+@pytest.mark.parametrize("n_rows", [2, 2_000])
+def test_a_table_is_added_up_as_a_whole(n_rows):
+    table = np.random.default_rng(1).random((n_rows, 3))
+    assert exact_sum(table) == math.fsum(table.ravel().tolist())
+    assert exact_mean(table) == exact_sum(table) / (3 * n_rows)
+
+
 def test_what_is_no_number_is_never_added_away():
     values = np.full(2_000, 0.5)
     for bad in (np.nan, np.inf, -np.inf):

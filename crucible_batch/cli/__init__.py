@@ -66,6 +66,8 @@ def _run() -> None:
     except (
         BaseException
     ) as error:  # a panic of Polars is no Exception, and Python would exit with 1
+        if _was_interrupted(error):
+            raise KeyboardInterrupt from error
         if os.environ.get("CRUCIBLE_TRACEBACK"):
             raise
         if (said := _system_said(error)) is not None:
@@ -73,6 +75,11 @@ def _run() -> None:
             sys.exit(4)
         _tell(_internal(error))
         sys.exit(INTERNAL)
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether DuckDB swallowed Control-C in one of its queries and says this instead."""
+    return isinstance(error, RuntimeError) and "query interrupted" in str(error).lower()
 
 
 def _system_said(error: BaseException) -> str | None:

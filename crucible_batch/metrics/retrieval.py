@@ -27,6 +27,7 @@ from crucible_batch.metrics.retrieval_terms import (
     linear,
     normalised_gain,
     precisions_at,
+    share_of,
 )
 
 declare = partial(Metric, group="retrieval", grain=RANKING)
@@ -76,7 +77,7 @@ def precision(k: int) -> Metric:
     return declare(
         name=at("precision", k),
         title=titled("Precision", k),
-        expr=in_top("relevant", k) / k,
+        expr=share_of(in_top("relevant", k), k),
         nulls=ON_JUDGED,
         cut=k,
         summary=f"Relevant documents in {within(k)}, divided by {k}.",

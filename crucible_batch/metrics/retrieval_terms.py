@@ -36,6 +36,15 @@ def in_top(positions: str, k: int | pl.Expr) -> pl.Expr:
     return (pl.col(positions) - k).list.eval(pl.element() <= 0).list.sum()
 
 
+def share_of(counts: pl.Expr, k: int) -> pl.Expr:
+    """Divide counts by `k`, rounding once.
+
+    From two rows on Polars multiplies a column by the reciprocal of a single number, which rounds
+    twice: a result would depend on what stands beside it. By a column it divides.
+    """
+    return counts / counts.clip(k, k)
+
+
 def first(positions: str) -> pl.Expr:
     """The best position of a list column, null when the list is empty."""
     return pl.col(positions).list.first()

@@ -18,6 +18,7 @@ from itertools import count
 from pathlib import Path
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from crucible_batch.contracts import Storage, Table
 from crucible_batch.errors import ContractError, StoreError
@@ -197,7 +198,14 @@ def _stage_one(
         rows = rows.sort(*table.key, nulls_last=False).lazy()
     path = folder / f"{number:04d}.parquet"
     _write(path, rows, table, file.about)
-    check_order(table, path)
+    try:
+        check_order(table, path)
+    except PolarsError as error:
+        raise StoreError(
+            f"A file of mart {table.name} was not written whole",
+            problems=[str(error)],
+            fix="check that the disk is not full, and run the command again.",
+        ) from error
     durable.sync(path)
     target = (layout.variant if file.variant else layout.mart)(file.table, file.name)
     archive = layout.variant(file.table, file.archive) if file.archive else None
@@ -252,9 +260,12 @@ def _match_empty(target: Path) -> None:
     if empty.exists() and parquet.schema_of(empty) == schema:
         return
     aside = empty.with_name(f".{EMPTY}.{os.getpid()}")
-    pl.DataFrame(schema=schema).write_parquet(aside, metadata=_footer(target))
-    durable.sync(aside)
-    durable.replace(aside, empty)
+    try:
+        pl.DataFrame(schema=schema).write_parquet(aside, metadata=_footer(target))
+        durable.sync(aside)
+        durable.replace(aside, empty)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def _footer(path: Path) -> dict[str, str]:

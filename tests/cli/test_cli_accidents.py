@@ -32,6 +32,8 @@ def fail(error):
         (OSError(errno.ENOSPC, "No space left on device"), 4, "No space left"),
         (EOFError("marshal data too short"), 70, "internal error: EOFError"),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 141, ""),
+        (RuntimeError("Query interrupted"), 130, "Aborted!"),
+        (RuntimeError("a fault"), 70, "internal error: RuntimeError"),
         (pl.exceptions.ComputeError("a fault"), 70, "internal error: ComputeError"),
     ],
 )

@@ -139,6 +139,19 @@ def test_nothing_is_left_of_files_that_could_not_all_be_made(workspace, metrics)
     assert list(workspace.layout.staging.iterdir()) == []
 
 
+def test_a_file_that_a_full_disk_cut_short_is_told(workspace, metrics, monkeypatch):
+    write_whole = marts_module._write
+
+    def cut_short(path, *args):
+        write_whole(path, *args)
+        os.truncate(path, path.stat().st_size // 2)
+
+    monkeypatch.setattr(marts_module, "_write", cut_short)
+    with pytest.raises(StoreError, match=r"mart scores was not written whole(.|\n)*disk"):
+        workspace.stage_marts([scores_file(metrics("i1"))])
+    assert list(workspace.layout.staging.iterdir()) == []
+
+
 def test_a_missing_column_is_refused(workspace, metrics):
     with pytest.raises(ContractError) as caught:
         workspace.stage_marts([scores_file(metrics("i1").drop("value"))])
