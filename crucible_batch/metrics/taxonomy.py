@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from crucible_batch.contracts import TABLES
 from crucible_batch.metrics.grid import Grid
 from crucible_batch.metrics.truthfulness import ABSTAINED, CORRECT, LABEL, key
 
@@ -75,13 +76,7 @@ def classify(answers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-ERROR_CLASSES_SCHEMA = {
-    "slice_by": pl.String(),
-    "slice": pl.String(),
-    "error_class": pl.String(),
-    "n": pl.Int64(),
-    "share": pl.Float64(),
-}
+_COUNTED = ("slice_by", "slice", "error_class", "n", "share")
 
 
 def error_classes(classes: pl.Series, grid: Grid, names: Sequence[str]) -> pl.DataFrame:
@@ -105,4 +100,5 @@ def error_classes(classes: pl.Series, grid: Grid, names: Sequence[str]) -> pl.Da
         if total:
             counted = zip(names, counts.tolist(), strict=True)
             rows += [(slice_by, name, one, n, n / total) for one, n in counted]
-    return pl.DataFrame(rows, schema=ERROR_CLASSES_SCHEMA, orient="row")
+    contract = TABLES["error_classes"].schema
+    return pl.DataFrame(rows, schema={name: contract[name] for name in _COUNTED}, orient="row")
