@@ -110,11 +110,12 @@ def _check_rows(frame: pl.DataFrame) -> None:
         f"a source outside {', '.join(SOURCES)}": ~pl.col("source").is_in(SOURCES),
         "a grade beyond 2^31": ~pl.col("grade").is_between(-GRADE_LIMIT + 1, GRADE_LIMIT - 1),
     }
-    for fault, expr in faults.items():
-        bad = frame.with_row_index("row", offset=1).filter(expr)
-        if bad.height:
+    found = frame.select(fault.any().alias(what) for what, fault in faults.items())
+    for what, any_bad in found.row(0, named=True).items():
+        if any_bad:
+            bad = frame.with_row_index("row", offset=1).filter(faults[what])
             raise ContractError(
-                f"qrels has {bad.height:,} rows with {fault}",
+                f"qrels has {bad.height:,} rows with {what}",
                 problems=[str(row) for row in bad.head(6).iter_rows(named=True)],
                 fix="Correct or leave out these rows.",
             )

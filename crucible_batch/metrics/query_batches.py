@@ -73,9 +73,9 @@ class Judgments:
 
     Attributes:
         queries: Every query with judgments, once; each has a `place` here.
-        n_qrels: Judgments of each, of any kind.
+        n_qrels: Judgments of each, of any kind, and 0 at the end: for a query without any.
         rows: `target`, `grade`, `source` of those that have a target of the granularity, by place.
-        lengths: Rows of each.
+        lengths: Rows of each, and 0.
         begins: The first row of each.
     """
 
@@ -95,10 +95,10 @@ class Judgments:
         rows = place(qrels.with_columns(query_id=code), None, level)
         if not rows["query_id"].is_sorted():
             rows = rows.sort("query_id")
-        n_qrels = np.bincount(code, minlength=len(queries))
+        n_qrels = np.bincount(code, minlength=len(queries) + 1)
         lengths = n_qrels
         if rows.height < qrels.height:
-            lengths = np.bincount(rows["query_id"].to_numpy(), minlength=len(queries))
+            lengths = np.bincount(rows["query_id"].to_numpy(), minlength=len(queries) + 1)
         return cls(
             queries=queries,
             # Judgments of documents say nothing about chunks: such a query has none.
@@ -130,7 +130,7 @@ class Judgments:
             `group`, the number of the query counted from a group, ascending; `doc`, `grade`,
             `source`; `hash` of group and document if it was made.
         """
-        lengths, begins = _at(self.lengths, places), _at(self.begins, places)
+        lengths, begins = self.lengths[places], self.begins[places]
         ends = np.cumsum(lengths)
         group = np.arange(first_group, first_group + len(places), dtype=np.uint32)
         if len(places) and places[0] >= 0 and (np.diff(places) == 1).all():
@@ -140,18 +140,13 @@ class Judgments:
             rows = self.rows[offsets + np.arange(len(offsets))]
         group = np.repeat(group, lengths)
         made = hashes(group, rows["target"])
-        if distinct(made) and (rows["grade"] >= 0).all():
+        if distinct(made) and rows["grade"].to_numpy().min(initial=0) >= 0:
             columns = {"group": group, "doc": rows["target"], "hash": made}
             return pl.DataFrame(columns | {name: rows[name] for name in ("grade", "source")})
         effective = resolve(rows.with_columns(query_id=group))
         if not effective["query_id"].is_sorted():
             effective = effective.sort("query_id")
         return effective.rename({"query_id": "group", "target": "doc"})
-
-
-def _at(counts: Ints, places: Ints) -> Ints:
-    """The counts at `places`, 0 at -1."""
-    return np.append(counts, 0)[places]
 
 
 def facts_of_queries(
@@ -199,8 +194,8 @@ def facts_of_queries(
     place = np.concatenate(places)
     results = {
         "query_id": pl.concat(queries),
-        "n_qrels": _at(judged.n_qrels, place),
-        "n_placed": _at(judged.lengths, place),
+        "n_qrels": judged.n_qrels[place],
+        "n_placed": judged.lengths[place],
     }
     return complete(pl.DataFrame(results), pl.concat(facts), columns)
 

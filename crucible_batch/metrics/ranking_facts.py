@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from crucible_batch.metrics.ranking import Flags, Ints, first_rows, ranked, sorted_by, ties
+from crucible_batch.metrics.ranking import Flags, Ints, Pairs, first_rows, ranked, sorted_by, ties
 from crucible_batch.metrics.ranking_lists import (
     Assumed,
     Given,
@@ -47,31 +47,31 @@ class Retrieved:
     """Rows in rank order, by result.
 
     Attributes:
-        result: The result of every row, from 0; ascending. 32 bits: few rows are looked at.
+        group: The group of every row, ascending.
+        start: The group of the first result.
         lengths: Rows of every result.
         begins: The first row of every result.
     """
 
-    result: npt.NDArray[np.uint32]
+    group: npt.NDArray[np.uint32]
+    start: int
     lengths: Ints
     begins: Ints
 
     @classmethod
     def of(cls, rows: pl.DataFrame, start: int, n_results: int) -> Retrieved:
         """Count the rows of every result; `start` is the first one."""
-        result = rows["group"].to_numpy() - np.uint32(start)
+        group = rows["group"].to_numpy()
         # Rows of a result stand together: only where they change is looked at.
-        begins = np.flatnonzero(result[1:] != result[:-1]) + 1
-        edges = (
-            np.concatenate([[0], begins, [len(result)]]) if len(result) else np.zeros(1, np.int64)
-        )
+        begins = np.flatnonzero(group[1:] != group[:-1]) + 1
+        edges = np.concatenate([[0], begins, [len(group)]]) if len(group) else np.zeros(1, np.int64)
         lengths = np.zeros(n_results, np.int64)
-        lengths[result[edges[:-1]]] = np.diff(edges)
-        return cls(result, lengths, np.cumsum(lengths) - lengths)
+        lengths[group[edges[:-1]].astype(np.int64) - start] = np.diff(edges)
+        return cls(group, start, lengths, np.cumsum(lengths) - lengths)
 
     def at(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Result and position (from 1) of some rows."""
-        result = self.result[rows].astype(np.int64)
+        """Result (from 0) and position (from 1) of some rows."""
+        result = self.group[rows].astype(np.int64) - self.start
         return result, rows - self.begins[result] + 1
 
 
@@ -102,14 +102,13 @@ def bucket_facts(
         Frames of `stop - start` rows.
     """
     n_results = stop - start
-    wanted = judged
+    given = Given(_result(judged, start), judged["grade"].to_numpy().astype(np.int64, copy=False))
+    wanted = None
     if unjudged is None and not PLACED & set(columns):
-        # No column tells who judged: only what places need is looked up.
-        wanted = judged.drop("source")[np.flatnonzero((judged["grade"] > 0).to_numpy())]
+        wanted = np.flatnonzero(given.grade > 0)
     chunks = "document" in rows.columns
-    needed = required if required is not None and not chunks else judged[:0]
-    ranking = ranked(rows, wanted, needed)
-    at_judged, at_required = ranking.found
+    needed = [Pairs.of(required)] if required is not None else []
+    ranking = ranked(rows, Pairs.of(judged, kept=wanted), *([] if chunks else needed))
     retrieved = Retrieved.of(ranking.rows, start, n_results)
     dropped = rows.height - ranking.rows.height
     shared: dict[str, Callable[[], Ints | pl.Series]] = {
@@ -123,21 +122,21 @@ def bucket_facts(
     }
     facts = {name: make() for name, make in shared.items() if name in columns}
     if required is not None:
-        if chunks:
-            at_required = first_rows(ranking.rows, "document", required)
+        at = first_rows(ranking.rows, "document", *needed) if chunks else ranking.found[1]
         facts["n_required"] = counts(_result(required, start), n_results)
-        there = np.sort(at_required[at_required >= 0])
-        facts["required"] = lists(*retrieved.at(there), n_results)
-    given = Given(_result(judged, start), judged["grade"].cast(pl.Int64).to_numpy())
+        facts["required"] = lists(*retrieved.at(np.sort(at[at >= 0])), n_results)
+    by_llm = np.zeros(len(given.grade), np.bool_)
+    if "judged_by_llm" in columns:
+        by_llm = (judged["source"] == "llm").to_numpy()
     nothing = Assumed(0, np.zeros(n_results, np.int64))
-    placed = _placed(at_judged, retrieved, wanted, by_llm="judged_by_llm" in columns)
+    placed = _placed(ranking.found[0], retrieved, given, wanted, by_llm)
     views = [(nothing, placed, columns)]
     if unjudged is not None:
         every, is_assumed = _at_best(placed, retrieved, unjudged.grade)
         for cut, read in unjudged.views.items():
-            at, assumed = _up_to(cut, every, is_assumed)
+            top, assumed = _up_to(cut, every, is_assumed)
             n_assumed = counts(assumed, n_results)
-            views.append((Assumed(unjudged.grade, n_assumed), at, read))
+            views.append((Assumed(unjudged.grade, n_assumed), top, read))
     return [
         pl.DataFrame(
             {
@@ -155,22 +154,21 @@ def _result(frame: pl.DataFrame, start: int) -> Ints:
     return frame["group"].to_numpy().astype(np.int64) - start
 
 
-def _placed(row: Ints, retrieved: Retrieved, targets: pl.DataFrame, *, by_llm: bool) -> Placed:
-    """Where the graded documents stand, given the row of each."""
+def _placed(
+    row: Ints, retrieved: Retrieved, given: Given, wanted: Ints | None, by_llm: Flags
+) -> Placed:
+    """Where the graded documents stand, given the row of each that was looked up."""
     target = np.flatnonzero(row >= 0)
     row, target = sorted_by(row[target], target)
     result, position = retrieved.at(row)
-    llm = np.zeros(len(target), np.bool_)
-    if by_llm:
-        llm = (targets["source"][target] == "llm").to_numpy()
-    grade = targets["grade"][target].cast(pl.Int64).to_numpy()
-    return Placed(result, position, grade, llm)
+    judgment = target if wanted is None else wanted[target]
+    return Placed(result, position, given.grade[judgment], by_llm[judgment])
 
 
 def _at_best(placed: Placed, retrieved: Retrieved, grade: int) -> tuple[Placed, Flags]:
     """Every retrieved document, the unjudged as if they had `grade`; and which these are."""
-    n_rows = len(retrieved.result)
-    result = retrieved.result.astype(np.int64)
+    n_rows = len(retrieved.group)
+    result = np.repeat(np.arange(len(retrieved.lengths)), retrieved.lengths)
     position = np.arange(1, n_rows + 1)
     position -= np.repeat(retrieved.begins, retrieved.lengths)
     row = retrieved.begins[placed.result] + placed.position - 1

@@ -117,7 +117,7 @@ def stretches(ids: pl.Series) -> pl.DataFrame:
 def _stretches(ids: pl.Series) -> pl.DataFrame:
     runs = ids.rle().struct.unnest()
     coded = runs["value"].dtype in (pl.Categorical, pl.Enum)
-    return runs.with_columns(pl.col("value").cast(pl.String)) if coded else runs
+    return pl.DataFrame([runs["len"], runs["value"].cast(pl.String)]) if coded else runs
 
 
 def codes(runs: pl.DataFrame, keys: pl.Series) -> npt.NDArray[np.int32]:

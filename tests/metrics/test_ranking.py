@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crucible_batch.metrics import ranking
-from crucible_batch.metrics.ranking import first_rows, ranked
+from crucible_batch.metrics.ranking import Pairs, first_rows, ranked
 
 GROUPS = st.integers(0, 3)
 DOCS = st.sampled_from(["a", "b", "c", "d", "é", "a document whose id is longer than twelve bytes"])
@@ -30,9 +29,7 @@ def textbook(rows):
 
 
 def every_hash_is_the_same(monkeypatch):
-    monkeypatch.setattr(
-        ranking._Pairs, "hashes", lambda pairs: np.zeros(len(pairs), dtype=np.uint64)
-    )
+    monkeypatch.setattr(Pairs, "hashes", lambda pairs: np.zeros(len(pairs), dtype=np.uint64))
 
 
 @pytest.fixture(params=["hashes differ", "all hashes are equal"])
@@ -51,7 +48,7 @@ class TestWhateverTheHash:
     def test_rankings_and_places_are_those_of_a_loop(self, rows, tables):
         right = textbook(rows)
         given_rows = frame(sorted(rows, key=lambda r: r[0]), "group", "doc", "order")
-        out = ranked(given_rows, *(frame(table, "group", "doc") for table in tables))
+        out = ranked(given_rows, *(Pairs.of(frame(table, "group", "doc")) for table in tables))
         assert out.rows.select("group", "doc").rows() == right
         place = {pair: row for row, pair in enumerate(right)}
         for table, found in zip(tables, out.found, strict=True):
@@ -72,6 +69,6 @@ class TestWhateverTheHash:
     @given(rows=st.lists(st.tuples(GROUPS, DOCS)), asked=PAIRS)
     def test_the_first_row_of_a_repeated_value_is_found(self, rows, asked):
         found = first_rows(
-            frame(rows, "group", "document"), "document", frame(asked, "group", "doc")
+            frame(rows, "group", "document"), "document", Pairs.of(frame(asked, "group", "doc"))
         )
         assert found.tolist() == [rows.index(pair) if pair in rows else -1 for pair in asked]
