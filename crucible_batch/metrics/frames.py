@@ -106,17 +106,39 @@ def read_table(
         ContractError: A column holds values of the wrong type, nulls where none may be, or
             numbers that are not finite; the message names rows, counted from 1.
     """
+    narrow, present = narrowed(lazy, fields, name, wanted)
+    return checked(narrow.collect(), present, name, coded=coded)
+
+
+def narrowed(
+    lazy: pl.LazyFrame, fields: Sequence[Field], name: str, wanted: Collection[str] | None
+) -> tuple[pl.LazyFrame, list[Field]]:
+    """The columns of `fields` that are there and wanted, and their fields; see `read_table`.
+
+    Raises:
+        ContractError: A column is of the wrong type.
+    """
     schema = lazy.collect_schema()
     present = [f for f in fields if f.name in schema and (wanted is None or f.name in wanted)]
     for field in present:
         _check_type(schema[field.name], field, name)
-    frame = lazy.select(f.name for f in present).collect()
+    return lazy.select(f.name for f in present), present
+
+
+def checked(
+    frame: pl.DataFrame, present: Sequence[Field], name: str, *, coded: Collection[str]
+) -> pl.DataFrame:
+    """Rows of `narrowed`, as `read_table` returns them.
+
+    Raises:
+        ContractError: See `read_table`; the rows of `frame` are counted.
+    """
     for field in present:
         check_values(frame.get_column(field.name), field, name)
     return frame.with_columns(
         pl.col(f.name).cast(_TYPES[f.role])
         for f in present
-        if f.name not in coded or schema[f.name] not in _CODED_TYPES
+        if f.name not in coded or frame.schema[f.name] not in _CODED_TYPES
     )
 
 

@@ -1,4 +1,4 @@
-"""A run and its judgments, from rows to one row of facts per query, a batch of queries at a time.
+"""A run in batches of whole queries: what one thread works on at a time.
 
 What can be made of a batch alone is made there, beside other batches: columns of the whole run
 take memory that is not in the cache, and one core's time.
@@ -7,17 +7,14 @@ take memory that is not in the cache, and one core's time.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from crucible_batch.metrics.grades import Granularity, distinct, place, resolve
-from crucible_batch.metrics.ranking import Ints, hashes
-from crucible_batch.metrics.ranking_facts import bucket_facts
-from crucible_batch.metrics.ranking_frame import BUCKET_ROWS, codes, complete, cuts, stretches
+from crucible_batch.metrics.ranking import Ints
+from crucible_batch.metrics.ranking_frame import BUCKET_ROWS, codes, cuts, stretches
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +36,48 @@ class Batch:
         numbers = np.arange(first, first + len(self.queries), dtype=np.uint32)
         return self.rows.hstack([pl.Series("group", np.repeat(numbers, self.lengths))])
 
+    def cut(self, edges: Iterable[int]) -> Iterator[Batch]:
+        """The queries from each edge up to the next one."""
+        ends = np.concatenate([[0], np.cumsum(self.lengths)])
+        for start, stop in itertools.pairwise(edges):
+            inside = self.rows[int(ends[start]) : int(ends[stop])]
+            yield Batch(self.queries[start:stop], self.lengths[start:stop], inside)
+
+
+class Scattered(Exception):  # noqa: N818 - no error: the run is read as a whole instead
+    """A run cannot be taken piece by piece: rows of a query stand apart, or a value is wrong."""
+
+
+def joined_up(pieces: Iterable[pl.DataFrame]) -> Iterator[Batch]:
+    """A run that comes in pieces, in batches; no piece is held longer than it is needed.
+
+    Args:
+        pieces: `query_id`, `doc`, `order`; a query may begin in one and go on in the next.
+
+    Raises:
+        Scattered: The rows of a query stand apart; at the end, if they are in different pieces.
+    """
+    queries: list[pl.Series] = []
+    open_rows: list[pl.DataFrame] = []
+    for piece in pieces:
+        rows = pl.concat([*open_rows, piece])
+        if rows.is_empty():
+            continue
+        together = _stretched(rows)
+        n_queries = len(together.queries)
+        if together.queries.n_unique() < n_queries:
+            raise Scattered
+        if n_queries > 1:
+            yield from together.cut([0, n_queries - 1])
+        queries.append(together.queries[:-1])
+        open_rows = [rows[-int(together.lengths[-1]) :]]
+    for rows in open_rows:
+        last = _stretched(rows)
+        queries.append(last.queries)
+        yield last
+    if queries and (every := pl.concat(queries)).n_unique() < len(every):
+        raise Scattered
+
 
 def in_batches(frame: pl.DataFrame) -> Iterator[Batch]:
     """Cut rows in memory, in any order, into batches.
@@ -54,158 +93,17 @@ def in_batches(frame: pl.DataFrame) -> Iterator[Batch]:
         code = codes(runs, queries)
         rows = rows.with_columns(code=code).sort("code").drop("code")
         lengths = np.bincount(code, minlength=len(queries))
-    edges = cuts(lengths, _share(rows.height))
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    for start, stop in itertools.pairwise(edges):
-        inside = rows[int(ends[start]) : int(ends[stop])]
-        yield Batch(queries[start:stop], lengths[start:stop], inside)
+    yield from Batch(queries, lengths, rows).cut(cuts(lengths, _share(rows.height)))
+
+
+def _stretched(rows: pl.DataFrame) -> Batch:
+    """A batch of rows as they stand: a query whose rows stand apart is in it twice."""
+    runs = stretches(rows["query_id"])
+    lengths = runs["len"].to_numpy().astype(np.int64)
+    return Batch(runs["value"], lengths, rows[["doc", "order"]])
 
 
 def _share(n_rows: int) -> int:
     """Rows of a batch: about as many as a bucket has, and no thread has a batch more to do."""
     rounds = -(-n_rows // (pl.thread_pool_size() * BUCKET_ROWS))
     return max(1, -(-n_rows // max(1, rounds * pl.thread_pool_size())))
-
-
-@dataclass(frozen=True, eq=False)
-class Judgments:
-    """Judgments by query; which grade of a document is effective is found for a batch at a time.
-
-    Attributes:
-        queries: Every query with judgments, once; each has a `place` here.
-        n_qrels: Judgments of each, of any kind, and 0 at the end: for a query without any.
-        rows: `target`, `grade`, `source` of those that have a target of the granularity, by place.
-        lengths: Rows of each, and 0.
-        begins: The first row of each.
-    """
-
-    queries: pl.Series
-    n_qrels: Ints
-    rows: pl.DataFrame
-    lengths: Ints
-    begins: Ints
-
-    @classmethod
-    def of(cls, qrels: pl.DataFrame, level: Granularity) -> Judgments:
-        """Order the judgments of `read_qrels` by query."""
-        runs = stretches(qrels["query_id"])
-        queries = runs["value"].unique(maintain_order=True)
-        code = codes(runs, queries)
-        # From here on a query is its place.
-        rows = place(qrels.with_columns(query_id=code), None, level)
-        if not rows["query_id"].is_sorted():
-            rows = rows.sort("query_id")
-        n_qrels = np.bincount(code, minlength=len(queries) + 1)
-        lengths = n_qrels
-        if rows.height < qrels.height:
-            lengths = np.bincount(rows["query_id"].to_numpy(), minlength=len(queries) + 1)
-        return cls(
-            queries=queries,
-            # Judgments of documents say nothing about chunks: such a query has none.
-            n_qrels=lengths if level == "chunk" else n_qrels,
-            rows=rows.select("target", "grade", "source"),
-            lengths=lengths,
-            begins=np.cumsum(lengths) - lengths,
-        )
-
-    def places(self, queries: pl.Series, likely: int) -> Ints:
-        """The place of each query, -1 for one without judgments.
-
-        Args:
-            queries: Their ids.
-            likely: Where they stand if run and judgments list queries in one order, as they
-                mostly do: then nothing is looked up.
-        """
-        if self.queries[likely : likely + len(queries)].equals(queries):
-            return np.arange(likely, likely + len(queries))
-        known = pl.DataFrame({"query": self.queries}).with_row_index("place")
-        asked = pl.DataFrame({"query": queries})
-        found = asked.join(known, on="query", how="left", maintain_order="left")["place"]
-        return found.cast(pl.Int64).fill_null(-1).to_numpy()
-
-    def at(self, places: Ints, first_group: int) -> pl.DataFrame:
-        """The effective grades of the queries at `places`.
-
-        Returns:
-            `group`, the number of the query counted from a group, ascending; `doc`, `grade`,
-            `source`; `hash` of group and document if it was made.
-        """
-        lengths, begins = self.lengths[places], self.begins[places]
-        ends = np.cumsum(lengths)
-        group = np.arange(first_group, first_group + len(places), dtype=np.uint32)
-        if len(places) and places[0] >= 0 and (np.diff(places) == 1).all():
-            rows = self.rows[int(begins[0]) : int(begins[0] + ends[-1])]
-        else:
-            offsets = np.repeat(begins - ends + lengths, lengths)
-            rows = self.rows[offsets + np.arange(len(offsets))]
-        group = np.repeat(group, lengths)
-        made = hashes(group, rows["target"])
-        if distinct(made) and rows["grade"].to_numpy().min(initial=0) >= 0:
-            columns = {"group": group, "doc": rows["target"], "hash": made}
-            return pl.DataFrame(columns | {name: rows[name] for name in ("grade", "source")})
-        effective = resolve(rows.with_columns(query_id=group))
-        if not effective["query_id"].is_sorted():
-            effective = effective.sort("query_id")
-        return effective.rename({"query_id": "group", "target": "doc"})
-
-
-def facts_of_queries(
-    batches: Iterable[Batch],
-    judged: Judgments,
-    *,
-    relevant_at: int,
-    columns: Collection[str],
-) -> pl.DataFrame:
-    """Gather the facts that retrieval metrics read, of every query ranked or judged.
-
-    Args:
-        batches: The run.
-        judged: The judgments.
-        relevant_at: Smallest grade that counts as relevant.
-        columns: The columns of the `ranking` grain to build.
-
-    Returns:
-        query_id, n_qrels, n_placed and the columns: ranked queries as they come, then those that
-        are judged only.
-    """
-
-    def work(batch: Batch, start: int) -> tuple[Ints, pl.DataFrame]:
-        place = judged.places(batch.queries, start)
-        (facts,) = bucket_facts(
-            start,
-            start + len(place),
-            batch.numbered(start),
-            judged.at(place, start),
-            relevant_at=relevant_at,
-            columns=columns,
-            unjudged=None,
-        )
-        return place, facts
-
-    queries: list[pl.Series] = []
-    under_way: list[Future[tuple[Ints, pl.DataFrame]]] = []
-    start = 0
-    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
-        for batch in _and_judged_only(batches, judged):
-            under_way.append(pool.submit(work, batch, start))
-            queries.append(batch.queries)
-            start += len(batch.queries)
-    places, facts = zip(*(done.result() for done in under_way), strict=True)
-    place = np.concatenate(places)
-    results = {
-        "query_id": pl.concat(queries),
-        "n_qrels": judged.n_qrels[place],
-        "n_placed": judged.lengths[place],
-    }
-    return complete(pl.DataFrame(results), pl.concat(facts), columns)
-
-
-def _and_judged_only(batches: Iterable[Batch], judged: Judgments) -> Iterator[Batch]:
-    """The batches, and then one of all judged queries that none of them held."""
-    ranked = [judged.queries[:0]]
-    for batch in batches:
-        ranked.append(batch.queries)
-        yield batch
-    only = judged.queries.filter(~judged.queries.is_in(pl.concat(ranked).implode()))
-    nothing = pl.DataFrame(schema={"doc": pl.String, "order": pl.Float64})
-    yield Batch(only, np.zeros(len(only), np.int64), nothing)

@@ -169,7 +169,10 @@ def complete(results: pl.DataFrame, facts: pl.DataFrame, columns: Collection[str
         for name, column in asked.items()
         if name not in facts.columns and name not in results.columns
     ]
-    made = facts.select(
-        pl.col(name).cast(column.dtype) for name, column in asked.items() if name in facts.columns
-    )
-    return results.hstack(made.get_columns()).with_columns(absent)
+    made = [
+        # A cast copies lists also where they are of the type already.
+        facts[name] if facts.schema[name] == column.dtype else facts[name].cast(column.dtype)
+        for name, column in asked.items()
+        if name in facts.columns
+    ]
+    return results.hstack(made).with_columns(absent)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -12,7 +14,8 @@ import polars as pl
 from crucible_batch.errors import UsageError, suggestion
 from crucible_batch.metrics.grades import check_granularity, read_qrels
 from crucible_batch.metrics.metric import Metric
-from crucible_batch.metrics.query_batches import Judgments, facts_of_queries, in_batches
+from crucible_batch.metrics.query_batches import Scattered, in_batches, joined_up
+from crucible_batch.metrics.query_facts import Judgments, facts_of_queries
 from crucible_batch.metrics.ranking_frame import columns_read
 from crucible_batch.metrics.retrieval import RELEVANT_AT, named
 from crucible_batch.metrics.run_rows import DUPLICATES, ORDERS, RunRows, refuse_repeats
@@ -77,16 +80,21 @@ def retrieval_scores(
         judgments = beside.submit(lambda: Judgments.of(graded.result(), level))
         # Read together, both would end late and leave the ordering of judgments for the end.
         wait([graded])
-        rows = ranked.read()
-        batches = list(in_batches(rows))
-    frame = facts_of_queries(
-        batches,
-        judgments.result(),
-        relevant_at=relevant_at,
-        columns={"n_dropped", "n_retrieved", *columns_read(asked)},
-    )
-    if duplicates == "refuse" and frame["n_dropped"].sum():
-        refuse_repeats(rows)
+        gather = partial(
+            facts_of_queries,
+            judgments=judgments,
+            relevant_at=relevant_at,
+            columns={"n_dropped", "n_retrieved", *columns_read(asked)},
+        )
+        frame = None
+        with suppress(Scattered):
+            frame = gather(joined_up(ranked.pieces()))
+        # Only here, where the pieces are gone.
+        if frame is None:
+            rows = ranked.read()
+            frame = gather(list(in_batches(rows)))
+            if duplicates == "refuse" and frame["n_dropped"].sum():
+                refuse_repeats(rows)
     _warn_of_strangers(frame)
     if trec_compat and not (judged := frame["n_qrels"] > 0).all():
         frame = frame.filter(judged)

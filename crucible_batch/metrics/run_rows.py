@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from crucible_batch.errors import ContractError
-from crucible_batch.metrics.frames import RUN, check_values, open_table, read_table
+from crucible_batch.metrics.frames import RUN, Field, check_values, checked, narrowed, open_table
 from crucible_batch.metrics.grades import Granularity
+from crucible_batch.metrics.query_batches import Scattered
+from crucible_batch.metrics.ranking_frame import BUCKET_ROWS
 
 ORDERS = ("score", "rank")
 DUPLICATES = ("first", "refuse")
@@ -29,6 +32,7 @@ class RunRows:
         level: Whether documents or chunks are ranked.
         refuse_repeats: Whether a repeated chunk is an error.
         ignore_identical_ids: Drop documents whose id is the query's own.
+        is_scan: Whether they are still to be read.
     """
 
     lazy: pl.LazyFrame
@@ -36,6 +40,7 @@ class RunRows:
     level: Granularity
     refuse_repeats: bool
     ignore_identical_ids: bool
+    is_scan: bool
 
     @classmethod
     def open(
@@ -60,7 +65,14 @@ class RunRows:
                 f"run has no column {' or '.join(ORDERS) if order == 'score' else order}",
                 fix="Say how documents are ordered: a score (higher is better) or a rank (from 1).",
             )
-        return cls(lazy, orders, level, duplicates == "refuse", ignore_identical_ids)
+        return cls(
+            lazy,
+            orders,
+            level,
+            refuse_repeats=duplicates == "refuse",
+            ignore_identical_ids=ignore_identical_ids,
+            is_scan=isinstance(run, pl.LazyFrame),
+        )
 
     def read(self) -> pl.DataFrame:
         """Read the rows.
@@ -69,18 +81,45 @@ class RunRows:
             ContractError: A value breaks its column's promise, a chunk is repeated and that is
                 refused, or there is no chunk_id and chunks are asked for.
         """
-        chunks = {"chunk_id"} if self.level == "chunk" or self.refuse_repeats else set()
-        wanted = {"query_id", "doc_id", *chunks}
         by = self.orders[0]
-        frame = self._columns(wanted | {by})
+        narrow, fields = self._narrowed(by)
+        frame = _checked(narrow.collect(), fields)
         if len(self.orders) > 1 and frame.height and frame[by].null_count() == frame.height:
             by = self.orders[1]
-            frame = self._columns(wanted | {by})
+            narrow, fields = self._narrowed(by)
+            frame = _checked(narrow.collect(), fields)
         return self._shaped(_ordered(frame, by), by)
 
-    def _columns(self, wanted: set[str]) -> pl.DataFrame:
-        # Only stretches of equal query ids are looked at: codes will do.
-        return read_table(self.lazy, RUN, "run", wanted=wanted, coded=["query_id"])
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """Read the rows a piece at a time; reading begins at once and stays ahead.
+
+        Memory that a piece took is used again by the next one, while it is in the cache: pages
+        touched for the first time cost as much as what is computed on them.
+
+        Raises:
+            ContractError: A column is of the wrong type.
+            Scattered: They are in memory already, or repeats of chunks have to be counted; while
+                reading, a value breaks its column's promise.
+        """
+        if not self.is_scan or self.refuse_repeats:
+            raise Scattered
+        by = self.orders[0]
+        narrow, fields = self._narrowed(by)
+        return self._pieces(narrow.collect_batches(chunk_size=BUCKET_ROWS), fields, by)
+
+    def _pieces(
+        self, read: Iterable[pl.DataFrame], fields: Sequence[Field], by: str
+    ) -> Iterator[pl.DataFrame]:
+        for piece in read:
+            try:
+                yield self._shaped(_ordered(_checked(piece, fields), by), by)
+            except ContractError as error:
+                # It counts the rows of a piece: who reads all of them names the right ones.
+                raise Scattered from error
+
+    def _narrowed(self, by: str) -> tuple[pl.LazyFrame, list[Field]]:
+        chunks = {"chunk_id"} if self.level == "chunk" or self.refuse_repeats else set()
+        return narrowed(self.lazy, RUN, "run", {"query_id", "doc_id", by, *chunks})
 
     def _shaped(self, frame: pl.DataFrame, by: str) -> pl.DataFrame:
         value = pl.col("score") if by == "score" else -pl.col("rank").cast(pl.Float64)
@@ -97,6 +136,11 @@ class RunRows:
         elif "chunk_id" in frame.columns:
             frame = _refuse_repeated_chunks(frame, value)
         return frame.select("query_id", doc=target, order=value)
+
+
+def _checked(frame: pl.DataFrame, fields: Sequence[Field]) -> pl.DataFrame:
+    # Only stretches of equal query ids are looked at: codes will do.
+    return checked(frame, fields, "run", coded=["query_id"])
 
 
 def _ordered(frame: pl.DataFrame, by: str) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import pytest
 from textbook_retrieval import Judged, Scored, mismatches
 
 from crucible_batch.errors import ContractError
-from crucible_batch.metrics import query_batches, ranking_facts, retrieval, retrieval_terms
+from crucible_batch.metrics import query_facts, ranking_facts, retrieval, retrieval_terms
 from crucible_batch.metrics.ranking_facts import Unjudged
 
 LEVEL = 2
@@ -75,10 +75,10 @@ MUTANTS: dict[str, tuple[tuple[Any, ...], str, Any, list[str]]] = {
     "k + 1": ((retrieval, retrieval_terms), "in_top", one_more_at_the_cut, CUT),
     # Metrics of the whole list are built on import, before a mutant can be planted in a formula.
     "wrong discount": ((retrieval_terms,), "discounted", wrong_discount, GAIN_AT_K),
-    "unjudged as relevant": ((query_batches,), "bucket_facts", unjudged_as_relevant, BINARY),
-    "threshold 1 for 2": ((query_batches,), "bucket_facts", threshold_one_too_low, BINARY),
+    "unjudged as relevant": ((query_facts,), "bucket_facts", unjudged_as_relevant, BINARY),
+    "threshold 1 for 2": ((query_facts,), "bucket_facts", threshold_one_too_low, BINARY),
     "ideal over retrieved only": (
-        (query_batches,),
+        (query_facts,),
         "bucket_facts",
         ideal_of_the_retrieved,
         GAIN,

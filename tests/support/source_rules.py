@@ -15,6 +15,7 @@ PACKAGE = "crucible_batch"
 FLOORS: Mapping[str, int] = {
     "errors": 0,
     "exact": 0,
+    "ahead": 0,
     "printable": 0,
     "settings": 0,
     "contracts": 1,

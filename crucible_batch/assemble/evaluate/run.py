@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from crucible_batch.assemble.evaluate.ahead import in_order
+from crucible_batch.ahead import in_order
 from crucible_batch.assemble.evaluate.collect import Collection
 from crucible_batch.assemble.evaluate.files import mart_files, write_catalog
 from crucible_batch.assemble.evaluate.heap import give_back, give_back_between

@@ -11,7 +11,7 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 AT_ONCE = 2
-"""Buckets in work: while one waits for Python, the other keeps the cores busy."""
+"""Things in work: while one waits for Python, the other keeps the cores busy."""
 
 
 def in_order(
