@@ -135,11 +135,14 @@ def checked(
     """
     for field in present:
         check_values(frame.get_column(field.name), field, name)
-    return frame.with_columns(
+    casts = [
         pl.col(f.name).cast(_TYPES[f.role])
         for f in present
-        if f.name not in coded or frame.schema[f.name] not in _CODED_TYPES
-    )
+        if frame.schema[f.name] != _TYPES[f.role]
+        and (f.name not in coded or frame.schema[f.name] not in _CODED_TYPES)
+    ]
+    # A piece of a run is not worth a plan that does nothing.
+    return frame.with_columns(casts) if casts else frame
 
 
 def _lazy(data: Any, fields: Sequence[Field], name: str) -> pl.LazyFrame:

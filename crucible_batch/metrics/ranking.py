@@ -18,6 +18,9 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint64]
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+"""Spreads group numbers over 64 bits (2^64 divided by the golden ratio, made odd)."""
+
 _MARKS = 16
 """Marks per target: with one in sixteen set few rows are looked at in vain."""
 
@@ -150,14 +153,10 @@ def first_rows(rows: pl.DataFrame, column: str, targets: Pairs) -> Ints:
 
 def hashes(group: npt.NDArray[np.uint32], doc: pl.Series) -> Words:
     """A hash of every pair of group and document."""
-    # Of a frame: `Series.hash` goes through the planner, and Polars mixes columns in one pass.
-    # In the chunks of the documents, or these would be copied into one.
-    edges = np.cumsum([0, *doc.chunk_lengths()])
     # One type of numbers, or equal pairs would have hashes that differ.
-    numbers = pl.Series("group", group.astype(np.uint32, copy=False))
-    parts = [numbers[start:stop] for start, stop in itertools.pairwise(edges.tolist())]
-    pairs = pl.DataFrame([pl.concat(parts), doc.alias("doc")])
-    words: Words = pairs.hash_rows().to_numpy()
+    words: Words = np.multiply(group.astype(np.uint32, copy=False), _ODD, dtype=np.uint64)
+    # By one column, which the calling thread hashes: rows of a frame go to threads that are busy.
+    words ^= doc.hash().to_numpy()
     return words
 
 

@@ -115,9 +115,14 @@ def stretches(ids: pl.Series) -> pl.DataFrame:
 
 
 def _stretches(ids: pl.Series) -> pl.DataFrame:
-    runs = ids.rle().struct.unnest()
-    coded = runs["value"].dtype in (pl.Categorical, pl.Enum)
-    return pl.DataFrame([runs["len"], runs["value"].cast(pl.String)]) if coded else runs
+    if ids.dtype not in (pl.Categorical, pl.Enum):
+        return ids.rle().struct.unnest()
+    # NumPy compares the numbers of categories in half of the time.
+    numbers = ids.to_physical().to_numpy()
+    changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    begins = np.concatenate([[0], changes]) if len(numbers) else changes
+    lengths = np.diff(begins, append=len(numbers)).astype(np.uint32)
+    return pl.DataFrame({"len": lengths, "value": ids.gather(begins).cast(pl.String)})
 
 
 def codes(runs: pl.DataFrame, keys: pl.Series) -> npt.NDArray[np.int32]:

@@ -122,20 +122,21 @@ class RunRows:
         return narrowed(self.lazy, RUN, "run", {"query_id", "doc_id", by, *chunks})
 
     def _shaped(self, frame: pl.DataFrame, by: str) -> pl.DataFrame:
-        value = pl.col("score") if by == "score" else -pl.col("rank").cast(pl.Float64)
         if self.ignore_identical_ids:
             frame = frame.filter(pl.col("doc_id") != pl.col("query_id"))
-        target = pl.col("doc_id")
+        if self.level == "document" and "chunk_id" in frame.columns:
+            frame = _refuse_repeated_chunks(frame, by)
+        target = frame["doc_id"]
         if self.level == "chunk":
             if "chunk_id" not in frame.columns:
                 raise ContractError(
                     "run has no column chunk_id, which granularity='chunk' ranks",
                     fix="Add chunk_id, or score documents.",
                 )
-            target = pl.coalesce("chunk_id", pl.concat_str(pl.lit("doc:"), "doc_id"))
-        elif "chunk_id" in frame.columns:
-            frame = _refuse_repeated_chunks(frame, value)
-        return frame.select("query_id", doc=target, order=value)
+            chunk = pl.coalesce("chunk_id", pl.concat_str(pl.lit("doc:"), "doc_id"))
+            target = frame.select(chunk).to_series()
+        order = frame[by] if by == "score" else -frame[by].cast(pl.Float64)
+        return pl.DataFrame([frame["query_id"], target.alias("doc"), order.alias("order")])
 
 
 def _checked(frame: pl.DataFrame, fields: Sequence[Field]) -> pl.DataFrame:
@@ -151,7 +152,7 @@ def _ordered(frame: pl.DataFrame, by: str) -> pl.DataFrame:
     return frame
 
 
-def _refuse_repeated_chunks(frame: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
+def _refuse_repeated_chunks(frame: pl.DataFrame, by: str) -> pl.DataFrame:
     """Refuse a chunk that a query ranks twice; several chunks of a document are no repeat.
 
     Returns:
@@ -165,7 +166,8 @@ def _refuse_repeated_chunks(frame: pl.DataFrame, value: pl.Expr) -> pl.DataFrame
             problems=[str(row) for row in repeats.select(key).iter_rows()],
             fix=_FIX_REPEATS,
         )
-    return frame.group_by(key[:2]).agg(pl.all().get(value.arg_max()))
+    best = pl.col(by).arg_max() if by == "score" else pl.col(by).arg_min()
+    return frame.group_by(key[:2]).agg(pl.all().get(best))
 
 
 def refuse_repeats(rows: pl.DataFrame) -> None:
