@@ -36,6 +36,19 @@ class Batch:
         numbers = np.arange(first, first + len(self.queries), dtype=np.uint32)
         return self.rows.hstack([pl.Series("group", np.repeat(numbers, self.lengths))])
 
+    def then(self, more: Batch) -> Batch:
+        """The batch and another one, whose first query may be the last of this one."""
+        queries, lengths = more.queries, more.lengths.copy()
+        before = len(self.queries)
+        if self.queries[-1] == queries[0]:
+            before -= 1
+            lengths[0] += self.lengths[-1]
+        return Batch(
+            pl.concat([self.queries[:before], queries]),
+            np.concatenate([self.lengths[:before], lengths]),
+            pl.concat([self.rows, more.rows]),
+        )
+
     def cut(self, edges: Iterable[int]) -> Iterator[Batch]:
         """The queries from each edge up to the next one."""
         ends = np.concatenate([[0], np.cumsum(self.lengths)])
@@ -57,25 +70,25 @@ def joined_up(pieces: Iterable[pl.DataFrame]) -> Iterator[Batch]:
     Raises:
         Scattered: The rows of a query stand apart; at the end, if they are in different pieces.
     """
-    queries: list[pl.Series] = []
-    open_rows: list[pl.DataFrame] = []
+    seen: list[pl.Series] = []
+    rest: Batch | None = None
     for piece in pieces:
-        rows = pl.concat([*open_rows, piece])
-        if rows.is_empty():
+        here = _stretched(piece)
+        if not len(here.queries):
             continue
-        together = _stretched(rows)
-        n_queries = len(together.queries)
-        if together.queries.n_unique() < n_queries:
+        if here.queries.n_unique() < len(here.queries):
             raise Scattered
-        if n_queries > 1:
-            yield from together.cut([0, n_queries - 1])
-        queries.append(together.queries[:-1])
-        open_rows = [rows[-int(together.lengths[-1]) :]]
-    for rows in open_rows:
-        last = _stretched(rows)
-        queries.append(last.queries)
-        yield last
-    if queries and (every := pl.concat(queries)).n_unique() < len(every):
+        whole = here if rest is None else rest.then(here)
+        last = len(whole.queries) - 1
+        if last:
+            yield from whole.cut([0, last])
+        seen.append(whole.queries[:last])
+        # Its last query may go on.
+        (rest,) = whole.cut([last, last + 1])
+    if rest is not None:
+        seen.append(rest.queries)
+        yield rest
+    if seen and (every := pl.concat(seen)).n_unique() < len(every):
         raise Scattered
 
 

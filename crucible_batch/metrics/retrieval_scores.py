@@ -80,6 +80,10 @@ def retrieval_scores(
         judgments = beside.submit(lambda: Judgments.of(graded.result(), level))
         # Read together, both would end late and leave the ordering of judgments for the end.
         wait([graded])
+        if graded.exception() is not None:
+            # A run at fault is named first, whenever either is found to be.
+            ranked.read()
+            graded.result()
         gather = partial(
             facts_of_queries,
             judgments=judgments,
@@ -87,8 +91,8 @@ def retrieval_scores(
             columns={"n_dropped", "n_retrieved", *columns_read(asked)},
         )
         frame = None
-        with suppress(Scattered):
-            frame = gather(joined_up(ranked.pieces()))
+        with suppress(Scattered), ranked.pieces() as pieces:
+            frame = gather(joined_up(pieces))
         # Only here, where the pieces are gone.
         if frame is None:
             rows = ranked.read()

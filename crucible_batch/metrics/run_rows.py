@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ from crucible_batch.metrics.frames import RUN, Field, check_values, checked, nar
 from crucible_batch.metrics.grades import Granularity
 from crucible_batch.metrics.query_batches import Scattered
 from crucible_batch.metrics.ranking_frame import BUCKET_ROWS
+from crucible_batch.pieces import InPieces
 
 ORDERS = ("score", "rank")
 DUPLICATES = ("first", "refuse")
@@ -33,6 +35,7 @@ class RunRows:
         refuse_repeats: Whether a repeated chunk is an error.
         ignore_identical_ids: Drop documents whose id is the query's own.
         is_scan: Whether they are still to be read.
+        seen: How many of them were read, in one number.
     """
 
     lazy: pl.LazyFrame
@@ -41,6 +44,7 @@ class RunRows:
     refuse_repeats: bool
     ignore_identical_ids: bool
     is_scan: bool
+    seen: list[int] = field(default_factory=lambda: [0])
 
     @classmethod
     def open(
@@ -82,15 +86,26 @@ class RunRows:
                 refused, or there is no chunk_id and chunks are asked for.
         """
         by = self.orders[0]
-        narrow, fields = self._narrowed(by)
-        frame = _checked(narrow.collect(), fields)
+        frame = self._read(by)
         if len(self.orders) > 1 and frame.height and frame[by].null_count() == frame.height:
             by = self.orders[1]
-            narrow, fields = self._narrowed(by)
-            frame = _checked(narrow.collect(), fields)
+            frame = self._read(by)
         return self._shaped(_ordered(frame, by), by)
 
-    def pieces(self) -> Iterator[pl.DataFrame]:
+    def _read(self, by: str) -> pl.DataFrame:
+        narrow, fields = self._narrowed(by)
+        frame = narrow.collect()
+        if frame.height < self.seen[0]:
+            raise ContractError(
+                f"run has {frame.height:,} rows when it is read again, before it had at least"
+                f" {self.seen[0]:,}",
+                fix="It can be read only once: collect it, and pass the DataFrame.",
+            )
+        self.seen[0] = frame.height
+        return _checked(frame, fields)
+
+    @contextmanager
+    def pieces(self) -> Iterator[Iterator[pl.DataFrame]]:
         """Read the rows a piece at a time; reading begins at once and stays ahead.
 
         Memory that a piece took is used again by the next one, while it is in the cache: pages
@@ -105,12 +120,14 @@ class RunRows:
             raise Scattered
         by = self.orders[0]
         narrow, fields = self._narrowed(by)
-        return self._pieces(narrow.collect_batches(chunk_size=BUCKET_ROWS), fields, by)
+        with InPieces(narrow, BUCKET_ROWS) as read:
+            yield self._pieces(read, fields, by)
 
     def _pieces(
         self, read: Iterable[pl.DataFrame], fields: Sequence[Field], by: str
     ) -> Iterator[pl.DataFrame]:
         for piece in read:
+            self.seen[0] += piece.height
             try:
                 yield self._shaped(_ordered(_checked(piece, fields), by), by)
             except ContractError as error:

@@ -8,6 +8,7 @@ import polars as pl
 
 from crucible_batch.contracts import Table
 from crucible_batch.errors import ContractError
+from crucible_batch.pieces import InPieces
 from crucible_batch.store.staging import ROW_GROUP
 
 
@@ -19,13 +20,14 @@ def check_order(table: Table, path: Path) -> None:
     """
     keys = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(table.key)
     last: pl.DataFrame | None = None
-    for piece in keys.collect_batches(chunk_size=ROW_GROUP, maintain_order=True):
-        here = piece if last is None else pl.concat([last, piece])
-        # Neighbours are compared key by key: sorting long texts would take far longer.
-        after = _is_after_the_one_before(here)
-        if not after.all():
-            _refuse(table, here, after.to_list().index(False))
-        last = piece.tail(1)
+    with InPieces(keys, ROW_GROUP) as pieces:
+        for piece in pieces:
+            here = piece if last is None else pl.concat([last, piece])
+            # Neighbours are compared key by key: sorting long texts would take far longer.
+            after = _is_after_the_one_before(here)
+            if not after.all():
+                _refuse(table, here, after.to_list().index(False))
+            last = piece.tail(1)
 
 
 def _is_after_the_one_before(rows: pl.DataFrame) -> pl.Series:

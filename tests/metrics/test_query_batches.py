@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.io.plugins import register_io_source
 
 from crucible_batch.errors import ContractError
 from crucible_batch.metrics import run_rows
@@ -51,6 +52,7 @@ class TestJoinedUp:
             ["aabbcc"],
             ["", "aabb", "", "cc", ""],
             ["aa", "bb", "cc"],
+            ["aab", "b", "cc"],
         ],
     )
     def test_every_query_is_whole_in_one_batch(self, pieces: list[str]) -> None:
@@ -132,6 +134,24 @@ class TestScans:
         qrels = self.QRELS.with_columns(source=pl.lit("nobody"))
         with in_pieces(2), pytest.raises(ContractError, match="2 rows with a source outside"):
             retrieval_scores(self.RUN.lazy(), qrels, METRICS)
+
+    def test_of_two_inputs_at_fault_the_run_is_named(self) -> None:
+        qrels = self.QRELS.with_columns(source=pl.lit("nobody"))
+        run = self.RUN.with_columns(score=pl.Series([3.0, 2.0, 2.0, None]))
+        for holder in (run, run.lazy()):
+            with in_pieces(1), pytest.raises(ContractError, match=r"run\.score must not be null"):
+                retrieval_scores(holder, qrels, METRICS)
+
+    def test_a_run_that_can_be_read_only_once_is_told_not_scored_as_empty(self) -> None:
+        apart = pl.concat([self.RUN, self.RUN[:1].with_columns(doc_id=pl.lit("c"))])
+        pieces = iter([apart])
+
+        def once(columns, predicate, n_rows, batch_size):
+            yield from (piece.select(columns) if columns else piece for piece in pieces)
+
+        run = register_io_source(once, schema=apart.schema)
+        with pytest.raises(ContractError, match="0 rows when it is read again"):
+            retrieval_scores(run, self.QRELS, METRICS)
 
     def test_a_parquet_file_of_many_row_groups_is_scored_as_one_table(self, tmp_path) -> None:
         rng = np.random.default_rng(5)

@@ -87,3 +87,15 @@ def test_retrieval_scores_are_faster_than_their_peers(
         for peer, times in MUST.items():
             best = min(r["seconds"] for name, r in reports.items() if name.startswith(peer))
             assert best >= times * ours["seconds"], peer
+
+
+@pytest.mark.speed
+def test_a_scan_of_four_times_the_rows_takes_hardly_more_memory(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = write(tmp_path_factory.getbasetemp() / "run-50000-100", 50_000, 100)
+    once, fourfold = (_run(name, folder) for name in ("crucible", "crucible_fourfold"))
+    for rows, report in ((5_000_000, once), (20_000_000, fourfold)):
+        sys.stdout.write(f"\n{rows:,} rows{report['seconds']:8.2f} s{report['peak_mb']:8.0f} MB")
+    assert fourfold["means"] == pytest.approx(once["means"], abs=1e-9)
+    assert fourfold["peak_mb"] <= 1.3 * once["peak_mb"]

@@ -16,6 +16,7 @@ FLOORS: Mapping[str, int] = {
     "errors": 0,
     "exact": 0,
     "ahead": 0,
+    "pieces": 0,
     "printable": 0,
     "settings": 0,
     "contracts": 1,

@@ -14,6 +14,7 @@ import polars as pl
 from crucible_batch.assemble.load.existing import OvertakenError, refuse_changed
 from crucible_batch.contracts import TABLES, Table
 from crucible_batch.errors import ConflictError
+from crucible_batch.pieces import InPieces
 from crucible_batch.store import BulkFile, Snapshot, Workspace
 from crucible_batch.store.fingerprint import RowFingerprint
 
@@ -65,11 +66,9 @@ def part_rows(snapshot: Snapshot, table: Table, subject: str, part: str | None) 
 
 def _fingerprint(table: Table, sorted_rows: pl.LazyFrame) -> str:
     fingerprint = RowFingerprint(table.content)
-    batches = sorted_rows.select(table.content).collect_batches(
-        chunk_size=BATCH_ROWS, maintain_order=True
-    )
-    for batch in batches:
-        fingerprint.update(batch.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    with InPieces(sorted_rows.select(table.content), BATCH_ROWS) as batches:
+        for batch in batches:
+            fingerprint.update(batch.to_arrow(compat_level=pl.CompatLevel.oldest()))
     return fingerprint.hexdigest()
 
 
@@ -88,14 +87,14 @@ def _refuse_difference(table: Table, file: BulkFile, stored: pl.LazyFrame) -> No
     key = list(table.key)
     by = next(name for name in key if name not in {"workspace_id", table.subject})
     n_more, shown = 0, []
-    offered = pl.scan_parquet(file.path, glob=False)
-    for batch in offered.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
-        ends = (pl.lit(batch[by].min()), pl.lit(batch[by].max()))
-        near = stored.filter(pl.col(by).is_between(*ends)).collect()
-        refuse_changed(table, batch, near)
-        more = batch.join(near, on=key, how="anti", nulls_equal=True, maintain_order="left")
-        n_more += more.height
-        shown += [f"only in the input: {row}" for row in more.select(key).head(3).to_dicts()]
+    with InPieces(pl.scan_parquet(file.path, glob=False), BATCH_ROWS) as offered:
+        for batch in offered:
+            ends = (pl.lit(batch[by].min()), pl.lit(batch[by].max()))
+            near = stored.filter(pl.col(by).is_between(*ends)).collect()
+            refuse_changed(table, batch, near)
+            more = batch.join(near, on=key, how="anti", nulls_equal=True, maintain_order="left")
+            n_more += more.height
+            shown += [f"only in the input: {row}" for row in more.select(key).head(3).to_dicts()]
     n_stored = stored.select(pl.len()).collect().item()
     n_fewer = n_stored - (file.n_rows - n_more)
     raise ConflictError(
