@@ -98,4 +98,5 @@ def test_a_scan_of_four_times_the_rows_takes_hardly_more_memory(
     for rows, report in ((5_000_000, once), (20_000_000, fourfold)):
         sys.stdout.write(f"\n{rows:,} rows{report['seconds']:8.2f} s{report['peak_mb']:8.0f} MB")
     assert fourfold["means"] == pytest.approx(once["means"], abs=1e-9)
-    assert fourfold["peak_mb"] <= 1.3 * once["peak_mb"]
+    # Facts and values of four times the queries are there; read at once it would be 2.6 times.
+    assert fourfold["peak_mb"] <= 1.5 * once["peak_mb"]
