@@ -285,6 +285,16 @@ def test_only_the_command_line_catches_everything():
     assert [breach.split(" ")[0] for breach in found] in ([], ["crucible_batch.cli"])
 
 
+def test_a_read_that_loses_an_error_is_found():
+    assert (
+        len(rules.reads_that_end_early("for rows in lazy.collect_batches():\n  f(rows)", "m")) == 1
+    )
+
+
+def test_no_read_loses_an_error():
+    assert breaches(rules.reads_that_end_early, SOURCES) == []
+
+
 def test_files_are_short_enough_to_read():
     long = {
         str(path.relative_to(ROOT)): n

@@ -99,7 +99,8 @@ def in_batches(frame: pl.DataFrame) -> Iterator[Batch]:
         frame: `query_id`, `doc`, `order`.
     """
     runs = stretches(frame["query_id"])
-    rows, queries, lengths = frame.drop("query_id"), runs["value"], runs["len"].to_numpy()
+    rows, queries = frame.drop("query_id"), runs["value"]
+    lengths = runs["len"].to_numpy().astype(np.int64)
     once = queries.unique(maintain_order=True)
     if len(once) < len(queries):
         queries = once

@@ -96,7 +96,7 @@ def retrieval_scores(
         # Only here, where the pieces are gone.
         if frame is None:
             rows = ranked.read()
-            frame = gather(list(in_batches(rows)))
+            frame = gather(in_batches(rows))
             if duplicates == "refuse" and frame["n_dropped"].sum():
                 refuse_repeats(rows)
     _warn_of_strangers(frame)

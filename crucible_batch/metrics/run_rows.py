@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -22,7 +22,7 @@ DUPLICATES = ("first", "refuse")
 _FIX_REPEATS = 'Leave the repeats out, or pass duplicates="first" to keep the best-ranked one.'
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class RunRows:
     """A run that is open, to be read as `query_id`, `doc`, `order` (larger is better).
 
@@ -35,7 +35,7 @@ class RunRows:
         refuse_repeats: Whether a repeated chunk is an error.
         ignore_identical_ids: Drop documents whose id is the query's own.
         is_scan: Whether they are still to be read.
-        seen: How many of them were read, in one number.
+        n_seen: How many of them were read so far: a source may give them only once.
     """
 
     lazy: pl.LazyFrame
@@ -44,7 +44,7 @@ class RunRows:
     refuse_repeats: bool
     ignore_identical_ids: bool
     is_scan: bool
-    seen: list[int] = field(default_factory=lambda: [0])
+    n_seen: int = 0
 
     @classmethod
     def open(
@@ -95,13 +95,13 @@ class RunRows:
     def _read(self, by: str) -> pl.DataFrame:
         narrow, fields = self._narrowed(by)
         frame = narrow.collect()
-        if frame.height < self.seen[0]:
+        if frame.height < self.n_seen:
             raise ContractError(
                 f"run has {frame.height:,} rows when it is read again, before it had at least"
-                f" {self.seen[0]:,}",
+                f" {self.n_seen:,}",
                 fix="It can be read only once: collect it, and pass the DataFrame.",
             )
-        self.seen[0] = frame.height
+        self.n_seen = frame.height
         return _checked(frame, fields)
 
     @contextmanager
@@ -127,7 +127,7 @@ class RunRows:
         self, read: Iterable[pl.DataFrame], fields: Sequence[Field], by: str
     ) -> Iterator[pl.DataFrame]:
         for piece in read:
-            self.seen[0] += piece.height
+            self.n_seen += piece.height
             try:
                 yield self._shaped(_ordered(_checked(piece, fields), by), by)
             except ContractError as error:

@@ -235,3 +235,12 @@ def catch_alls(source: str, module: str) -> list[str]:
         if names & {"Exception", "BaseException"} and not raises:
             found.append(f"{module} line {node.lineno}: catches everything")
     return found
+
+
+def reads_that_end_early(source: str, module: str) -> list[str]:
+    """Calls of `collect_batches`, which loses the panics of its engine and the rows after them."""
+    return [
+        f"{module} line {node.lineno}: use InPieces, which raises"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute) and node.attr == "collect_batches"
+    ]
