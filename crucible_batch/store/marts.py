@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 
 import polars as pl
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
 from crucible_batch.contracts import Storage, Table
 from crucible_batch.errors import ContractError, StoreError
@@ -200,7 +200,7 @@ def _stage_one(
     _write(path, rows, table, file.about)
     try:
         check_order(table, path)
-    except PolarsError as error:
+    except (PolarsError, PanicException) as error:
         raise StoreError(
             f"A file of mart {table.name} was not written whole",
             problems=[str(error)],

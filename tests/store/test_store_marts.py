@@ -9,6 +9,7 @@ import time
 import duckdb
 import polars as pl
 import pytest
+from polars.exceptions import PanicException
 
 from crucible_batch.contracts import TABLES
 from crucible_batch.errors import ContractError, StoreError
@@ -139,14 +140,34 @@ def test_nothing_is_left_of_files_that_could_not_all_be_made(workspace, metrics)
     assert list(workspace.layout.staging.iterdir()) == []
 
 
-def test_a_file_that_a_full_disk_cut_short_is_told(workspace, metrics, monkeypatch):
+def cut_short(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def lose_what_stands_before_the_footer(path):
+    whole = path.read_bytes()
+    footer = int.from_bytes(whole[-8:-4], "little") + 8
+    path.write_bytes(whole[:4] + bytes(len(whole) - footer - 4) + whole[-footer:])
+
+
+def test_a_file_that_the_reader_panics_over_is_told(workspace, metrics, monkeypatch):
+    def panic(*_):
+        raise PanicException("range end index 8 out of range")
+
+    monkeypatch.setattr(marts_module, "check_order", panic)
+    with pytest.raises(StoreError, match="mart scores was not written whole"):
+        workspace.stage_marts([scores_file(metrics("i1"))])
+
+
+@pytest.mark.parametrize("damage", [cut_short, lose_what_stands_before_the_footer])
+def test_a_file_that_a_full_disk_spoilt_is_told(workspace, metrics, monkeypatch, damage):
     write_whole = marts_module._write
 
-    def cut_short(path, *args):
+    def spoilt(path, *args):
         write_whole(path, *args)
-        os.truncate(path, path.stat().st_size // 2)
+        damage(path)
 
-    monkeypatch.setattr(marts_module, "_write", cut_short)
+    monkeypatch.setattr(marts_module, "_write", spoilt)
     with pytest.raises(StoreError, match=r"mart scores was not written whole(.|\n)*disk"):
         workspace.stage_marts([scores_file(metrics("i1"))])
     assert list(workspace.layout.staging.iterdir()) == []
